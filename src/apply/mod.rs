@@ -1,0 +1,1 @@
+//! Doing it: a pure engine, and a driver with real I/O.

@@ -1,0 +1,80 @@
+//! The command line: the only room that prints. One file per command, `report/` has one per output format.
+
+mod exit;
+mod terminal;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+pub use exit::{Exit, Failure};
+pub use terminal::Terminal;
+
+/// Templates-as-code for transactional email: check offline, plan in the pull request, apply on merge.
+#[derive(Debug, Parser)]
+#[command(name = "letterpress", version, max_term_width = 100, disable_help_subcommand = true)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Options that every command takes.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Global {
+    /// The project's folder; else the nearest one upward with letterpress.toml
+    #[arg(short = 'C', long, global = true, value_name = "DIR", env = "LETTERPRESS_PROJECT")]
+    pub project: Option<PathBuf>,
+    /// The environment of letterpress.toml to work on
+    #[arg(short, long, global = true, value_name = "NAME", env = "LETTERPRESS_ENVIRONMENT")]
+    pub environment: Option<String>,
+    /// When to use colour
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", env = "LETTERPRESS_COLOR")]
+    pub color: clap::ColorChoice,
+    /// Only errors and data
+    #[arg(short, long, global = true, env = "LETTERPRESS_QUIET")]
+    pub quiet: bool,
+    /// Say more; twice for every request
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {}
+
+/// What every command is given: the global options, the terminal, and the outside world as inputs.
+#[derive(Debug)]
+pub struct Context {
+    /// The global options.
+    pub global: Global,
+    /// Where data and talk go.
+    pub terminal: Terminal,
+}
+
+/// Reads the command line of this process, runs it, and says with which code to end.
+#[must_use]
+pub fn main() -> ExitCode {
+    run(std::env::args_os()).into()
+}
+
+fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return if error.use_stderr() { Exit::Usage } else { Exit::Done };
+        }
+    };
+    let context = Context { terminal: Terminal::new(&cli.global), global: cli.global };
+    match dispatch(&context, cli.command) {
+        Ok(exit) => exit,
+        Err(error) => context.terminal.failure(&error),
+    }
+}
+
+fn dispatch(_context: &Context, command: Command) -> anyhow::Result<Exit> {
+    match command {}
+}

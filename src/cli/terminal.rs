@@ -1,0 +1,125 @@
+//! Where output goes: data to stdout, talk to stderr. A closed pipe never aborts a run.
+
+use std::fmt;
+use std::io::{self, IsTerminal as _, Write as _};
+
+use anstyle::{AnsiColor, Style};
+
+use super::{Exit, Failure, Global};
+use crate::untrusted::Untrusted;
+
+/// The two streams and how much to say.
+#[derive(Debug)]
+pub struct Terminal {
+    quiet: bool,
+    verbose: u8,
+}
+
+/// Errors.
+pub const RED: Style = AnsiColor::Red.on_default().bold();
+/// Warnings, updates.
+pub const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
+/// Success, creates.
+pub const GREEN: Style = AnsiColor::Green.on_default().bold();
+/// Help, notes.
+pub const CYAN: Style = AnsiColor::Cyan.on_default().bold();
+/// What steps back.
+pub const DIM: Style = Style::new().dimmed();
+/// What stands out.
+pub const BOLD: Style = Style::new().bold();
+
+impl Terminal {
+    /// Takes over the process's streams; `--color`, `NO_COLOR` and `CLICOLOR_FORCE` decide about colour.
+    #[must_use]
+    pub fn new(global: &Global) -> Self {
+        match global.color {
+            clap::ColorChoice::Always => anstream::ColorChoice::Always.write_global(),
+            clap::ColorChoice::Never => anstream::ColorChoice::Never.write_global(),
+            clap::ColorChoice::Auto => {}
+        }
+        Self { quiet: global.quiet, verbose: global.verbose }
+    }
+
+    /// Writes data to stdout, as it is. A reader that went away is no error.
+    pub fn data(&self, text: impl fmt::Display) {
+        let mut out = anstream::stdout().lock();
+        let _ = write!(out, "{text}").and_then(|()| out.flush());
+    }
+
+    /// Writes data to stdout through a closure, buffered.
+    ///
+    /// # Errors
+    ///
+    /// What the closure or the stream fails with; a closed pipe counts as success.
+    pub fn stream(&self, write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::Result<()> {
+        let mut out = io::BufWriter::new(anstream::stdout().lock());
+        match write(&mut out).and_then(|()| out.flush()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            other => other,
+        }
+    }
+
+    /// One line of talk to stderr, unless `--quiet`.
+    pub fn say(&self, line: impl fmt::Display) {
+        if !self.quiet {
+            self.write_err(format_args!("{line}\n"));
+        }
+    }
+
+    /// One line of talk to stderr with `--verbose`.
+    pub fn detail(&self, line: impl fmt::Display) {
+        if self.verbose > 0 {
+            self.write_err(format_args!("{line}\n"));
+        }
+    }
+
+    /// A warning to stderr, also with `--quiet`.
+    pub fn warn(&self, line: impl fmt::Display) {
+        self.write_err(format_args!("{YELLOW}warning{YELLOW:#}: {line}\n"));
+    }
+
+    /// Whether a person watches stderr.
+    #[must_use]
+    pub fn is_watched(&self) -> bool {
+        !self.quiet && io::stderr().is_terminal()
+    }
+
+    /// Whether a person can answer a question.
+    #[must_use]
+    pub fn can_ask(&self) -> bool {
+        io::stdin().is_terminal() && io::stderr().is_terminal()
+    }
+
+    /// Whether `--quiet` is on.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// How often `--verbose` was given.
+    #[must_use]
+    pub fn verbosity(&self) -> u8 {
+        self.verbose
+    }
+
+    /// Prints an error with its causes and its help, and says with which code to end.
+    #[must_use]
+    pub fn failure(&self, error: &anyhow::Error) -> Exit {
+        self.write_err(format_args!("{RED}error{RED:#}: {}\n", Untrusted(&error.to_string()).line()));
+        for cause in error.chain().skip(1) {
+            self.write_err(format_args!("  {DIM}because{DIM:#} {}\n", Untrusted(&cause.to_string()).line()));
+        }
+        let failure = error.downcast_ref::<Failure>();
+        if let Some(help) = failure.and_then(|failure| failure.help.as_deref()) {
+            for line in help.lines() {
+                self.write_err(format_args!("  {CYAN}help{CYAN:#}: {}\n", Untrusted(line).line()));
+            }
+        }
+        failure.map_or(Exit::Failed, |failure| failure.exit)
+    }
+
+    fn write_err(&self, text: fmt::Arguments<'_>) {
+        let mut err = anstream::stderr().lock();
+        let _ = err.write_fmt(text).and_then(|()| err.flush());
+    }
+}

@@ -1,0 +1,1 @@
+//! The built-in service: the whole interface, with checks of its own.

@@ -1,0 +1,1 @@
+//! The user's files: letterpress.toml, discovery, manifests with positions, bodies, assets.

@@ -1,0 +1,14 @@
+//! The one integration-test binary: black-box command tests, the sandbox over real sockets, crashes, architecture.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    missing_docs
+)]
+
+mod support;
+
+mod command_line;
