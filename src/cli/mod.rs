@@ -1,7 +1,7 @@
 //! The command line: the only room that prints. One file per command, `report/` has one per output format.
 
 mod exit;
-mod terminal;
+pub mod terminal;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

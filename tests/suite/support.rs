@@ -1,5 +1,7 @@
 //! A builder that makes a project in an empty folder and runs the real binary in a bare environment.
 
+#![allow(dead_code, reason = "each test file uses its own part of the builder")]
+
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
