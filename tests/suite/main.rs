@@ -6,6 +6,7 @@
     clippy::panic,
     clippy::print_stdout,
     clippy::print_stderr,
+    clippy::disallowed_methods,
     missing_docs
 )]
 

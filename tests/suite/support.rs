@@ -101,13 +101,13 @@ impl Project {
     }
 
     /// Runs letterpress to its end.
+    #[must_use]
     pub fn run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Outcome {
         Outcome::of(self.command(arguments).output().unwrap())
     }
 }
 
 /// How a run ended and what it said.
-#[must_use]
 pub struct Outcome {
     pub code: i32,
     pub stdout: String,
