@@ -1,0 +1,163 @@
+//! The plan file: small, no bodies, bound to lineage, account, entries and source digests (safety P11).
+
+use serde::{Deserialize, Serialize};
+
+use super::{Plan, Step};
+use crate::desired::{Digest, Key};
+
+/// The newest format that we write.
+const FORMAT: u32 = 1;
+
+/// A plan as saved by `plan --out`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanFile {
+    /// 1.
+    format: u32,
+    /// Digest over what was reviewed.
+    digest: Digest,
+    /// The plan.
+    plan: Plan,
+}
+
+/// Why a plan file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanFileError {
+    /// Not our JSON.
+    #[error("it is not a plan file: {0}")]
+    Unreadable(#[from] serde_json::Error),
+    /// A later letterpress wrote it.
+    #[error("it has format {found}, and this letterpress reads up to {FORMAT}")]
+    TooNew {
+        /// Its format.
+        found: u64,
+    },
+    /// Its content does not fit its digest.
+    #[error("its content was changed after it was written")]
+    Tampered,
+}
+
+/// Why a saved plan no longer holds.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Stale {
+    /// It is for another environment.
+    #[error("it was made for the environment `{planned}`, not `{actual}`")]
+    Environment {
+        /// In the file.
+        planned: String,
+        /// Of this run.
+        actual: String,
+    },
+    /// It is for another state.
+    #[error("it was made against another state (lineage or account differ)")]
+    State,
+    /// A template is no longer what was reviewed.
+    #[error("`{key}`: {what}")]
+    Step {
+        /// The template.
+        key: Key,
+        /// What changed.
+        what: String,
+    },
+}
+
+impl PlanFile {
+    /// Seals a plan.
+    #[must_use]
+    pub fn new(plan: Plan) -> Self {
+        Self { format: FORMAT, digest: plan.digest(), plan }
+    }
+
+    /// The bytes of the file.
+    ///
+    /// # Errors
+    ///
+    /// None in practice; JSON of these values always succeeds.
+    pub fn to_json(&self) -> serde_json::Result<Vec<u8>> {
+        let mut bytes = serde_json::to_vec_pretty(self)?;
+        bytes.push(b'\n');
+        Ok(bytes)
+    }
+
+    /// Reads a plan file and checks its digest.
+    ///
+    /// # Errors
+    ///
+    /// [`PlanFileError`] says why it cannot be used.
+    pub fn read(bytes: &[u8]) -> Result<Self, PlanFileError> {
+        #[derive(Deserialize)]
+        struct Head {
+            format: u64,
+        }
+        let head: Head = serde_json::from_slice(bytes)?;
+        if head.format > u64::from(FORMAT) {
+            return Err(PlanFileError::TooNew { found: head.format });
+        }
+        let file: Self = serde_json::from_slice(bytes)?;
+        if file.plan.digest() != file.digest {
+            return Err(PlanFileError::Tampered);
+        }
+        Ok(file)
+    }
+
+    /// The reviewed plan.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Compares with a plan made now: the reviewed steps that still hold, to the letter. Steps that only the new plan has are not
+    /// part of the review and are left out.
+    ///
+    /// # Errors
+    ///
+    /// Everything that changed since, one [`Stale`] each.
+    pub fn still_holds(&self, now: &Plan) -> Result<Vec<Step>, Vec<Stale>> {
+        let planned = &self.plan;
+        if planned.environment != now.environment {
+            let (planned, actual) = (planned.environment.clone(), now.environment.clone());
+            return Err(vec![Stale::Environment { planned, actual }]);
+        }
+        if planned.lineage != now.lineage || planned.account != now.account {
+            return Err(vec![Stale::State]);
+        }
+        let stale: Vec<Stale> = planned.steps.iter().filter_map(|step| changed(step, now)).collect();
+        if stale.is_empty() { Ok(planned.steps.clone()) } else { Err(stale) }
+    }
+}
+
+fn changed(step: &Step, now: &Plan) -> Option<Stale> {
+    let what = match now.steps.iter().find(|other| other.key == step.key) {
+        Some(other) if other == step => return None,
+        Some(other) if other.action.sends() != step.action.sends() => {
+            "its files changed since the plan was made".to_owned()
+        }
+        Some(other) => {
+            format!("the plan says {}, and now it would be {}", step.action.word(), describe(other, step))
+        }
+        None => format!("the plan says {}, and now nothing is to be done", step.action.word()),
+    };
+    Some(Stale::Step { key: step.key.clone(), what })
+}
+
+fn describe(now: &Step, planned: &Step) -> String {
+    if now.action.word() == planned.action.word() {
+        format!("{} of what the state has meanwhile", now.action.word())
+    } else {
+        now.action.word().to_owned()
+    }
+}
+
+/// See [`Plan::digest`].
+pub(super) fn digest(plan: &Plan) -> Digest {
+    #[derive(Serialize)]
+    struct Reviewed<'a> {
+        environment: &'a str,
+        lineage: uuid::Uuid,
+        account: &'a crate::state::Account,
+        steps: &'a [Step],
+    }
+    let reviewed =
+        Reviewed { environment: &plan.environment, lineage: plan.lineage, account: &plan.account, steps: &plan.steps };
+    // Plain maps and strings: serialization cannot fail, and a digest of nothing would match nothing.
+    Digest::of(&serde_json::to_vec(&reviewed).unwrap_or_default())
+}
