@@ -12,4 +12,5 @@
 
 mod support;
 
+mod architecture;
 mod command_line;
