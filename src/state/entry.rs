@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::Deed;
 use crate::desired::{Digest, Id, Key};
 
 /// The operation id of one reservation or update: a UUIDv7. A placeholder's name is [`Op::placeholder_name`].
@@ -168,9 +169,26 @@ pub struct State {
     pub leaked: Vec<Op>,
     /// The last apply that ended, if any.
     pub last_apply: Option<Stamp>,
+    /// What was done, the newest last; bounded.
+    pub history: Vec<Deed>,
 }
 
 impl State {
+    /// A state that knows no template yet.
+    #[must_use]
+    pub fn empty(lineage: Uuid, account: Account) -> Self {
+        Self {
+            lineage,
+            account,
+            serial: 0,
+            epoch: 0,
+            records: BTreeMap::new(),
+            leaked: Vec::new(),
+            last_apply: None,
+            history: Vec::new(),
+        }
+    }
+
     /// How many of the service's templates this state accounts for: every id, and every leak that may exist.
     #[must_use]
     pub fn templates_used(&self) -> usize {
