@@ -28,13 +28,10 @@ fn desired(rows: &[(&str, Row)]) -> Desired {
 fn state(entries: &[(&str, Entry)]) -> State {
     let record = |entry: &Entry| Record { entry: entry.clone(), unsettled: None, applied: None };
     State {
-        lineage: Uuid::nil(),
-        account: Account { base_url: "sandbox".to_owned(), user_id: 1, project_id: None },
         serial: 7,
         epoch: 1,
         records: entries.iter().map(|(name, entry)| (key(name), record(entry))).collect::<BTreeMap<_, _>>(),
-        leaked: Vec::new(),
-        last_apply: None,
+        ..State::empty(Uuid::nil(), Account { base_url: "sandbox".to_owned(), user_id: 1, project_id: None })
     }
 }
 
