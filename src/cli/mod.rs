@@ -1,6 +1,8 @@
 //! The command line: the only room that prints. One file per command, `report/` has one per output format.
 
 mod exit;
+pub mod report;
+pub mod selection;
 pub mod terminal;
 
 use std::ffi::OsString;

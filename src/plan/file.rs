@@ -117,12 +117,18 @@ impl PlanFile {
             let (planned, actual) = (planned.environment.clone(), now.environment.clone());
             return Err(vec![Stale::Environment { planned, actual }]);
         }
-        if planned.lineage != now.lineage || planned.account != now.account {
+        if !same_state(planned, now) {
             return Err(vec![Stale::State]);
         }
         let stale: Vec<Stale> = planned.steps.iter().filter_map(|step| changed(step, now)).collect();
         if stale.is_empty() { Ok(planned.steps.clone()) } else { Err(stale) }
     }
+}
+
+/// A plan for the built-in service may have been made before there was any state: its lineage is nil. The steps are compared all the same.
+fn same_state(planned: &Plan, now: &Plan) -> bool {
+    let bound = planned.lineage == now.lineage && planned.account == now.account;
+    bound || planned.lineage.is_nil() && planned.account.base_url == now.account.base_url
 }
 
 fn changed(step: &Step, now: &Plan) -> Option<Stale> {

@@ -123,7 +123,11 @@ pub fn plan(desired: &Desired, present: &BTreeSet<Key>, state: &State, options: 
             if (options.selects)(key) {
                 steps.insert(
                     key.clone(),
-                    Step { key: key.clone(), name: None, action: Action::Retire { id: id.clone() } },
+                    Step {
+                        key: key.clone(),
+                        name: None,
+                        action: Action::Retire { id: id.clone(), digest: record.entry.digest() },
+                    },
                 );
             } else {
                 left_out += 1;

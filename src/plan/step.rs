@@ -53,6 +53,8 @@ pub enum Action {
     Retire {
         /// The template's id.
         id: Id,
+        /// The content that it goes with, where it is known.
+        digest: Option<Digest>,
     },
     /// The folder is back with the content it had: nothing is sent.
     Return {
@@ -81,7 +83,9 @@ impl Action {
     pub fn id(&self) -> Option<&Id> {
         match self {
             Self::Create { .. } => None,
-            Self::Update { id, .. } | Self::Move { id, .. } | Self::Retire { id } | Self::Return { id, .. } => Some(id),
+            Self::Update { id, .. } | Self::Move { id, .. } | Self::Retire { id, .. } | Self::Return { id, .. } => {
+                Some(id)
+            }
         }
     }
 

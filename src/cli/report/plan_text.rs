@@ -1,0 +1,242 @@
+//! A plan as a person reads it: grouped, aligned, only what changes, one summary line.
+
+use std::fmt::{self, Write as _};
+
+use jiff::Timestamp;
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::cli::terminal::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
+use crate::limits;
+use crate::plan::{Action, Conflict, Plan, Step, Why};
+use crate::state::Stamp;
+use crate::untrusted::Untrusted;
+
+/// Columns that a key gets at most before its row goes out of line.
+const KEY_COLUMNS: usize = 44;
+
+/// Renders a plan; `now` is for "two hours ago".
+#[must_use]
+pub fn render(plan: &Plan, now: Timestamp) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = write(&mut out, plan, now);
+    out
+}
+
+fn write(out: &mut String, plan: &Plan, now: Timestamp) -> fmt::Result {
+    let environment = Untrusted(&plan.environment).line();
+    if plan.is_empty() {
+        let unchanged = count(plan.unchanged, "template");
+        write!(out, "{GREEN}Nothing changes{GREEN:#} in `{environment}`: {unchanged} as last applied")?;
+        writeln!(out, "{}{}.", last_apply(plan.last_apply.as_ref(), now), left_out(plan))?;
+        return Ok(());
+    }
+    if !plan.steps.is_empty() {
+        writeln!(out, "{BOLD}{environment}{BOLD:#}\n")?;
+    }
+    let width = plan.steps.iter().map(|step| line(step.key.as_str()).width()).max().unwrap_or(0).min(KEY_COLUMNS);
+    let mut steps: Vec<&Step> = plan.steps.iter().collect();
+    steps.sort_by_key(|step| rank(&step.action));
+    for step in steps {
+        let (sign, style) = sign(&step.action);
+        let key = line(step.key.as_str());
+        let gap = " ".repeat(width.saturating_sub(key.width()));
+        let name = step.name.as_deref().map(line).unwrap_or_default();
+        let note = note(&step.action);
+        write!(out, "  {style}{sign} {:<6}{style:#}  {key}{gap}", step.action.word())?;
+        match (name.is_empty(), note.is_empty()) {
+            (false, false) => writeln!(out, "  {name} {DIM}({note}){DIM:#}")?,
+            (false, true) => writeln!(out, "  {name}")?,
+            (true, false) => writeln!(out, "  {DIM}{note}{DIM:#}")?,
+            (true, true) => writeln!(out)?,
+        }
+    }
+    for conflict in &plan.conflicts {
+        let (what, help) = explain(conflict);
+        writeln!(out, "  {RED}! error{RED:#}   {}", Untrusted(&what).line())?;
+        writeln!(out, "            {CYAN}help{CYAN:#}: {}", Untrusted(&help).line())?;
+    }
+    writeln!(out, "\n{BOLD}Plan{BOLD:#}: {}; {} unchanged{}.", totals(plan), plan.unchanged, left_out(plan))?;
+    let creates = plan.steps.iter().filter(|step| matches!(step.action, Action::Create { .. })).count();
+    if creates > 0 {
+        let used = format!("{} of {} used afterwards", thousands(plan.used), thousands(limits::TEMPLATES));
+        writeln!(out, "{DIM}What is created cannot be deleted through the service's interface; {used}.{DIM:#}")?;
+    }
+    for (from, to) in looks_moved(plan) {
+        let (from, to) = (line(from), line(to));
+        writeln!(
+            out,
+            "{CYAN}hint{CYAN:#}: `{from}` has gone and `{to}` has the same content; to keep the id, write `moved_from: {from}` into its manifest."
+        )?;
+    }
+    Ok(())
+}
+
+/// `1 to create, 2 to update`.
+#[must_use]
+pub fn totals(plan: &Plan) -> String {
+    let parts: Vec<String> = ["create", "update", "return", "move", "retire"]
+        .iter()
+        .filter_map(|word| {
+            let n = plan.steps.iter().filter(|step| step.action.word() == *word).count();
+            (n > 0).then(|| format!("{n} to {word}"))
+        })
+        .collect();
+    if parts.is_empty() { "nothing to do".to_owned() } else { parts.join(", ") }
+}
+
+/// A conflict as a sentence, and the way out.
+#[must_use]
+pub fn explain(conflict: &Conflict) -> (String, String) {
+    match conflict {
+        Conflict::IdTaken { key, id, holder } => (
+            format!("`{key}` adopts the id {id}, which `{holder}` holds"),
+            format!(
+                "to move the id, use `moved_from: {holder}` in the manifest or `letterpress state mv {holder} {key}`"
+            ),
+        ),
+        Conflict::IdDiffers { key, id, held } => (
+            format!("`{key}` adopts the id {id}, but the state has {held} for it"),
+            "take `ids` out of the manifest, or let the state forget the old id with `letterpress state rm`".to_owned(),
+        ),
+        Conflict::SourcePresent { key, from } => (
+            format!("`{key}` says `moved_from: {from}`, but the folder `{from}` is still there"),
+            format!("remove the folder `{from}`, or take `moved_from` out of the manifest"),
+        ),
+        Conflict::SourceClaimed { key, from } => (
+            format!("`{key}` says `moved_from: {from}`, and so does another template"),
+            "an id can go to one key only: take `moved_from` out of one of the manifests".to_owned(),
+        ),
+        Conflict::TooManyTemplates { used, allowed } => (
+            format!("too-many-templates: the service would hold {used} templates, and it allows {allowed}"),
+            "retired templates count too; plan fewer new ones, or ask the service's support for more".to_owned(),
+        ),
+    }
+}
+
+/// A folder that vanished and one that appeared with the same content.
+fn looks_moved(plan: &Plan) -> Vec<(&str, &str)> {
+    let retired = plan.steps.iter().filter_map(|step| match &step.action {
+        Action::Retire { digest: Some(digest), .. } => Some((digest, step.key.as_str())),
+        _ => None,
+    });
+    retired
+        .filter_map(|(gone, from)| {
+            let new = |step: &&Step| matches!(&step.action, Action::Create { to } if to == gone);
+            plan.steps.iter().find(new).map(|step| (from, step.key.as_str()))
+        })
+        .collect()
+}
+
+fn rank(action: &Action) -> u8 {
+    match action {
+        Action::Create { .. } => 0,
+        Action::Update { .. } => 1,
+        Action::Return { .. } => 2,
+        Action::Move { .. } => 3,
+        Action::Retire { .. } => 4,
+    }
+}
+
+fn sign(action: &Action) -> (char, anstyle::Style) {
+    match action {
+        Action::Create { .. } => ('+', GREEN),
+        Action::Update { .. } => ('~', YELLOW),
+        Action::Return { .. } => ('<', GREEN),
+        Action::Move { .. } => ('>', CYAN),
+        Action::Retire { .. } => ('-', RED),
+    }
+}
+
+fn note(action: &Action) -> String {
+    match action {
+        Action::Create { .. } => String::new(),
+        Action::Update { why, moved_from, .. } => {
+            let why = reason(*why);
+            match (moved_from, why.is_empty()) {
+                (Some(from), true) => format!("moved from {}", line(from.as_str())),
+                (Some(from), false) => format!("moved from {}; {why}", line(from.as_str())),
+                (None, _) => why.to_owned(),
+            }
+        }
+        Action::Move { from, .. } => format!("from {}; the id stays, nothing is sent", line(from.as_str())),
+        Action::Retire { .. } => "the folder is gone; the id is kept, nothing is sent".to_owned(),
+        Action::Return { .. } => "the folder is back as it was; same id, nothing is sent".to_owned(),
+    }
+}
+
+/// Why content is sent, where it is not simply that it changed.
+#[must_use]
+pub fn reason(why: Why) -> &'static str {
+    match why {
+        Why::Changed => "",
+        Why::Returning => "the folder is back with other content; same id",
+        Why::Dirty => "sent again: an earlier run was cut off",
+        Why::Reserved => "its id is reserved and still empty",
+        Why::Adopted => "adopted by `ids`; what the service holds is replaced",
+        Why::Reasserted => "unchanged, sent again as asked",
+    }
+}
+
+fn left_out(plan: &Plan) -> String {
+    if plan.left_out == 0 { String::new() } else { format!(", {} left out", plan.left_out) }
+}
+
+fn last_apply(stamp: Option<&Stamp>, now: Timestamp) -> String {
+    let Some(stamp) = stamp else { return String::new() };
+    format!(" ({} by {})", ago(stamp.at, now), Untrusted(&stamp.who).line())
+}
+
+/// `3 minutes ago`, in the largest unit that fits.
+#[must_use]
+pub fn ago(at: Timestamp, now: Timestamp) -> String {
+    let seconds = now.duration_since(at).as_secs().max(0);
+    let (n, unit) = match seconds {
+        0..60 => return "just now".to_owned(),
+        60..3_600 => (seconds / 60, "minute"),
+        3_600..86_400 => (seconds / 3_600, "hour"),
+        _ => (seconds / 86_400, "day"),
+    };
+    format!("{} ago", count(usize::try_from(n).unwrap_or(usize::MAX), unit))
+}
+
+/// `1 template`, `2 templates`.
+#[must_use]
+pub fn count(n: usize, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{} {noun}s", thousands(n)) }
+}
+
+/// `10,000`.
+#[must_use]
+pub fn thousands(n: usize) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+fn line(text: &str) -> String {
+    Untrusted(text).line().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_times_read_well() {
+        assert_eq!(thousands(10_000), "10,000");
+        assert_eq!(thousands(999), "999");
+        assert_eq!(count(1, "hour"), "1 hour");
+        let at = Timestamp::from_second(1_000_000).unwrap();
+        let later = |seconds: i32| Timestamp::from_second(1_000_000 + i64::from(seconds)).unwrap();
+        assert_eq!(ago(at, later(5)), "just now");
+        assert_eq!(ago(at, later(7_300)), "2 hours ago");
+        assert_eq!(ago(later(60), at), "just now", "clocks differ");
+    }
+}

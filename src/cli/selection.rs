@@ -1,0 +1,82 @@
+//! `--only` and `--exclude`: which keys a command works on.
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+use super::{Exit, Failure};
+use crate::desired::Key;
+
+/// Which templates to work on.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct SelectionArgs {
+    /// Only templates whose key matches; a folder's name takes all below it
+    #[arg(long, value_name = "GLOB", env = "LETTERPRESS_ONLY", value_delimiter = ',')]
+    pub only: Vec<String>,
+    /// All but the templates whose key matches
+    #[arg(long, value_name = "GLOB", env = "LETTERPRESS_EXCLUDE", value_delimiter = ',')]
+    pub exclude: Vec<String>,
+}
+
+/// The globs, ready to match.
+#[derive(Debug)]
+pub struct Selection {
+    only: Option<GlobSet>,
+    exclude: GlobSet,
+}
+
+impl SelectionArgs {
+    /// Reads the globs. `*` stays within one part of a key, `**` crosses; `billing` also matches `billing/receipt`.
+    ///
+    /// # Errors
+    ///
+    /// A [`Failure`] with exit 64 that names the glob.
+    pub fn read(&self) -> Result<Selection, Failure> {
+        let only = if self.only.is_empty() { None } else { Some(set(&self.only)?) };
+        Ok(Selection { only, exclude: set(&self.exclude)? })
+    }
+}
+
+impl Selection {
+    /// Whether a key is selected.
+    #[must_use]
+    pub fn selects(&self, key: &Key) -> bool {
+        self.only.as_ref().is_none_or(|only| only.is_match(key.as_str())) && !self.exclude.is_match(key.as_str())
+    }
+
+    /// Whether every key is selected.
+    #[must_use]
+    pub fn is_everything(&self) -> bool {
+        self.only.is_none() && self.exclude.is_empty()
+    }
+}
+
+fn set(globs: &[String]) -> Result<GlobSet, Failure> {
+    let wrong = |error: globset::Error| Failure::new(Exit::Usage, format!("not a glob: {error}"));
+    let mut set = GlobSetBuilder::new();
+    for glob in globs {
+        let glob = glob.trim_end_matches('/');
+        for pattern in [glob.to_owned(), format!("{glob}/**")] {
+            set.add(GlobBuilder::new(&pattern).literal_separator(true).build().map_err(wrong)?);
+        }
+    }
+    set.build().map_err(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn selects(only: &[&str], exclude: &[&str], key: &str) -> bool {
+        let own = |globs: &[&str]| globs.iter().map(ToString::to_string).collect();
+        let args = SelectionArgs { only: own(only), exclude: own(exclude) };
+        args.read().unwrap().selects(&Key::new(key).unwrap())
+    }
+
+    #[test]
+    fn a_folder_takes_all_below_it_and_a_star_stays_in_its_part() {
+        assert!(selects(&["billing"], &[], "billing/receipt"));
+        assert!(!selects(&["billing"], &[], "billing-old/receipt"));
+        assert!(selects(&["*/receipt"], &[], "billing/receipt"));
+        assert!(!selects(&["*"], &["billing"], "billing/receipt"));
+        assert!(selects(&[], &["welcome"], "billing/receipt"));
+    }
+}
