@@ -1,5 +1,6 @@
 //! The command line: the only room that prints. One file per command, `report/` has one per output format.
 
+mod completions;
 mod exit;
 pub mod report;
 pub mod selection;
@@ -45,7 +46,10 @@ pub struct Global {
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {}
+enum Command {
+    Completions(completions::CompletionsArgs),
+    Man(completions::ManArgs),
+}
 
 /// What every command is given: the global options, the terminal, and the outside world as inputs.
 #[derive(Debug)]
@@ -77,6 +81,9 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     }
 }
 
-fn dispatch(_context: &Context, command: Command) -> anyhow::Result<Exit> {
-    match command {}
+fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
+    match command {
+        Command::Completions(args) => completions::completions(context, &args),
+        Command::Man(args) => completions::man(context, &args),
+    }
 }

@@ -14,3 +14,4 @@ mod support;
 
 mod architecture;
 mod command_line;
+mod docs;

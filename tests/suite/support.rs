@@ -33,6 +33,20 @@ impl Project {
         )
     }
 
+    /// A copy of a folder, without what letterpress keeps beside it.
+    pub fn copy_of(folder: &Path) -> Self {
+        let project = Self::empty();
+        let kept = |entry: &walkdir::DirEntry| entry.file_name() != ".letterpress";
+        for entry in walkdir::WalkDir::new(folder).into_iter().filter_entry(kept) {
+            let entry = entry.unwrap();
+            if entry.file_type().is_file() {
+                let below = entry.path().strip_prefix(folder).unwrap();
+                project.write(below.to_str().unwrap(), fs::read(entry.path()).unwrap());
+            }
+        }
+        project
+    }
+
     /// The project's root.
     pub fn root(&self) -> &Path {
         self.folder.path()

@@ -1,0 +1,132 @@
+//! A plan as JSON: stable, with a published schema.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::plan_text;
+use crate::limits;
+use crate::plan::{Action, Plan, Step, Why};
+
+/// What an apply would do.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "letterpress plan", rename = "plan")]
+pub struct PlanJson {
+    /// 1. Fields may be added within a format; none is removed or changes its meaning.
+    format: u32,
+    /// The environment's name.
+    environment: String,
+    /// The state that the plan was made against; the nil UUID where there is none yet.
+    lineage: String,
+    /// The state's serial.
+    serial: u64,
+    /// Digest over environment, state, account and steps: what `apply --plan-digest` takes.
+    digest: String,
+    /// Counts.
+    summary: SummaryJson,
+    /// What happens, by key.
+    steps: Vec<StepJson>,
+    /// Why some templates cannot be planned; with any, nothing can be applied.
+    conflicts: Vec<ConflictJson>,
+}
+
+/// How many templates each thing happens to.
+#[derive(Debug, Serialize, JsonSchema)]
+struct SummaryJson {
+    create: usize,
+    update: usize,
+    #[serde(rename = "return")]
+    back: usize,
+    #[serde(rename = "move")]
+    moved: usize,
+    retire: usize,
+    unchanged: usize,
+    /// Left out by `--only` or `--exclude`.
+    left_out: usize,
+    /// Templates that the service would hold afterwards, as far as the state knows.
+    templates_used: usize,
+    /// Templates that the service allows.
+    templates_allowed: usize,
+}
+
+/// One step.
+#[derive(Debug, Serialize, JsonSchema)]
+struct StepJson {
+    /// The template's key.
+    key: String,
+    /// The template's name; a retired one has none.
+    name: Option<String>,
+    /// `create`, `update`, `return`, `move` or `retire`.
+    action: &'static str,
+    /// The template's id; a template to create has none yet.
+    id: Option<String>,
+    /// Digest of the content before, where it is known.
+    from: Option<String>,
+    /// Digest of the content that is sent; absent where nothing is sent.
+    to: Option<String>,
+    /// Why an update is sent: `changed`, `returning`, `dirty`, `reserved`, `adopted` or `reasserted`.
+    why: Option<Why>,
+    /// The key that the entry had.
+    moved_from: Option<String>,
+}
+
+/// One conflict.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ConflictJson {
+    /// What is wrong.
+    message: String,
+    /// The way out.
+    help: String,
+}
+
+/// The plan as the value that is printed.
+#[must_use]
+pub fn value(plan: &Plan) -> PlanJson {
+    let of = |word: &str| plan.steps.iter().filter(|step| step.action.word() == word).count();
+    PlanJson {
+        format: 1,
+        environment: plan.environment.clone(),
+        lineage: plan.lineage.to_string(),
+        serial: plan.serial,
+        digest: plan.digest().to_string(),
+        summary: SummaryJson {
+            create: of("create"),
+            update: of("update"),
+            back: of("return"),
+            moved: of("move"),
+            retire: of("retire"),
+            unchanged: plan.unchanged,
+            left_out: plan.left_out,
+            templates_used: plan.used,
+            templates_allowed: limits::TEMPLATES,
+        },
+        steps: plan.steps.iter().map(step).collect(),
+        conflicts: plan
+            .conflicts
+            .iter()
+            .map(|conflict| {
+                let (message, help) = plan_text::explain(conflict);
+                ConflictJson { message, help }
+            })
+            .collect(),
+    }
+}
+
+fn step(step: &Step) -> StepJson {
+    let (from, why, moved_from) = match &step.action {
+        Action::Create { .. } => (None, None, None),
+        Action::Update { from, why, moved_from, .. } => (*from, Some(*why), moved_from.as_ref()),
+        Action::Move { from, digest, .. } => (Some(*digest), None, Some(from)),
+        Action::Retire { digest, .. } => (*digest, None, None),
+        Action::Return { digest, .. } => (Some(*digest), None, None),
+    };
+    StepJson {
+        key: step.key.to_string(),
+        name: step.name.clone(),
+        action: step.action.word(),
+        id: step.action.id().map(ToString::to_string),
+        from: from.map(|digest| digest.to_string()),
+        to: step.action.sends().map(|digest| digest.to_string()),
+        why,
+        moved_from: moved_from.map(ToString::to_string),
+    }
+}
