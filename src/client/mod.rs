@@ -6,10 +6,12 @@
 mod address;
 mod answer;
 pub mod body;
+pub mod retry;
 mod secret;
 mod send;
 #[cfg(test)]
 mod tests;
+mod window;
 
 use std::fmt;
 use std::sync::Once;
@@ -23,6 +25,13 @@ use serde::de::DeserializeOwned;
 pub use address::{BaseUrl, BaseUrlError};
 use body::{Piece, Pieces};
 use secret::ApiKey;
+pub use window::Window;
+
+/// What the operations take and give (`interface §2` and `§4`).
+pub use crate::wire::{
+    AccountDetails, REASONS, SOURCES, SubscribeRequest, Suppression, SuppressionCreateRequest,
+    SuppressionDeleteRequest, SuppressionListAnswer, SuppressionListRequest, SystemInfo, code,
+};
 
 use crate::desired::{Id, Template};
 use crate::wire::{self, path};
