@@ -1,7 +1,37 @@
-//! The memory of the ids: entries, head, register, lease.
+//! The memory of the ids: entries, head, register, lease (safety §2 to §4).
+//!
+//! One compare-and-swap register, `head.json`, holds everything exclusive: the lease, the epoch, the log since the last snapshot. The
+//! protocol ([`Acquire`], [`Ledger`]) does no I/O; it asks its owner to carry [`Call`]s to a [`Register`] and back. The real
+//! driver is [`Session`]; the simulator in `apply` is another.
 
+mod acquire;
+mod base;
+mod call;
 mod change;
+mod clock;
 mod entry;
+mod error;
+mod gate;
+mod head;
+mod heal;
+mod ledger;
+mod location;
+#[cfg(test)]
+pub(crate) mod mutant;
+mod register;
+mod session;
+mod write;
 
+pub use acquire::{Acquire, Step};
+pub use call::{Call, Reply, Token};
 pub use change::{Change, Deed, HISTORY};
+pub use clock::{Clock, Entropy, Now, Run};
 pub use entry::{Account, Entry, Op, Record, Stamp, State, Unsettled};
+pub use error::{Error, Kind};
+pub use gate::Gate;
+pub use head::Holder;
+pub use heal::{Healed, heal};
+pub use ledger::{Ledger, Next, Terms, Ticket};
+pub use location::{Cloud, Location, LocationError};
+pub use register::{Folder, Register};
+pub use session::{Session, Waiting, holder, init, read};

@@ -1,0 +1,194 @@
+//! The register in a folder: the kernel's file lock, and files that are replaced whole (safety §3).
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::desired::Digest;
+use crate::state::call::{Call, Reply, Token};
+use crate::state::error::Error;
+
+const HEAD: &str = "head.json";
+const LOCK: &str = "lock";
+
+/// A state's folder. Reading needs no lock; [`Folder::lock`] comes before the first write.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    /// Held for as long as this value lives; the kernel frees it with the process.
+    lock: Option<File>,
+    /// Writes that are under way in other folders' temp names; only to keep names apart.
+    written: u64,
+}
+
+impl Folder {
+    /// A folder, there or not.
+    #[must_use]
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), lock: None, written: 0 }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Takes the kernel's lock without waiting; `false`: another process has it. Makes the folder where it is missing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unfit`] on a file system whose locks cannot be trusted, [`Error::Io`] where the folder cannot be written.
+    pub fn lock(&mut self) -> Result<bool, Error> {
+        fs::create_dir_all(&self.path).map_err(Error::io(&self.path))?;
+        refuse_network(&self.path)?;
+        let path = self.path.join(LOCK);
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        private(&mut options);
+        let file = options.open(&path).map_err(Error::io(&path))?;
+        match file.try_lock() {
+            Ok(()) => {
+                self.lock = Some(file);
+                self.sweep();
+                Ok(true)
+            }
+            Err(fs::TryLockError::WouldBlock) => Ok(false),
+            Err(fs::TryLockError::Error(source)) => Err(Error::Io { path, source }),
+        }
+    }
+
+    /// Removes what a process that died left half-written. Only under the lock.
+    fn sweep(&self) {
+        let Ok(entries) = fs::read_dir(&self.path) else { return };
+        for entry in entries.flatten() {
+            if entry.file_name().to_string_lossy().starts_with(".new-") {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    /// The names of the snapshots that are there, the newest first.
+    #[must_use]
+    pub fn bases(&self) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(&self.path) else { return Vec::new() };
+        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let mut bases: Vec<_> = names.filter_map(|name| Some((crate::state::base::serial_of(&name)?, name))).collect();
+        bases.sort_by(|a, b| b.cmp(a));
+        bases.into_iter().map(|(_, name)| name).collect()
+    }
+
+    /// Carries out one call.
+    pub fn answer(&mut self, call: &Call) -> Reply {
+        let result = match call {
+            Call::Load => self.load().map(Reply::Loaded),
+            Call::Get { name } => self.read(name).map(Reply::Got),
+            Call::Swap { expected, bytes } => self.swap(expected.as_ref(), bytes),
+            Call::Put { name, bytes } => self.replace(name, bytes).map(|()| Reply::Done),
+            Call::Delete { name } => match fs::remove_file(self.path.join(name)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(Reply::Done),
+            },
+            #[cfg(test)]
+            Call::Overwrite { bytes } => self.replace(HEAD, bytes).map(|()| Reply::Swapped(token(bytes))),
+        };
+        result.unwrap_or_else(|error| Reply::Unknown(format!("{}: {error}", self.path.display())))
+    }
+
+    fn load(&self) -> io::Result<Option<(Vec<u8>, Token)>> {
+        Ok(self.read(HEAD)?.map(|bytes| {
+            let token = token(&bytes);
+            (bytes, token)
+        }))
+    }
+
+    fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+        match fs::read(self.path.join(name)) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The lock makes this a compare-and-swap; the comparison notices who edits the folder without asking the lock.
+    fn swap(&mut self, expected: Option<&Token>, bytes: &[u8]) -> io::Result<Reply> {
+        if self.lock.is_none() {
+            return Err(io::Error::other("the folder's lock is not held"));
+        }
+        let found = self.load()?.map(|(_, token)| token);
+        if found.as_ref() != expected {
+            return Ok(Reply::Conflict);
+        }
+        self.replace(HEAD, bytes)?;
+        Ok(Reply::Swapped(token(bytes)))
+    }
+
+    /// Replaces a file whole: after a crash at any moment the old or the new content is there.
+    fn replace(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let target = self.path.join(name);
+        self.written += 1;
+        let temporary = self.path.join(format!(".new-{}-{}", std::process::id(), self.written));
+        if let Some(folder) = target.parent().filter(|folder| *folder != self.path) {
+            fs::create_dir_all(folder)?;
+        }
+        let written = write_new(&temporary, bytes).and_then(|()| fs::rename(&temporary, &target));
+        if let Err(error) = written {
+            let _ = fs::remove_file(&temporary);
+            return Err(error);
+        }
+        sync_folder(target.parent().unwrap_or(&self.path))
+    }
+}
+
+fn token(bytes: &[u8]) -> Token {
+    Token(Digest::of(bytes).to_string())
+}
+
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    private(&mut options);
+    let mut file = options.open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+#[cfg(unix)]
+fn private(options: &mut OpenOptions) {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    options.mode(0o600);
+}
+
+#[cfg(not(unix))]
+fn private(_options: &mut OpenOptions) {}
+
+#[cfg(unix)]
+fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_folder(_path: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// NFS, SMB and FUSE cannot be trusted to keep two machines apart.
+#[cfg(target_os = "linux")]
+fn refuse_network(path: &Path) -> Result<(), Error> {
+    const KINDS: [(u64, &str); 5] =
+        [(0x6969, "NFS"), (0x517b, "SMB"), (0xfe53_4d42, "SMB"), (0xff53_4d42, "SMB"), (0x6573_5546, "FUSE")];
+    let stat = rustix::fs::statfs(path).map_err(|error| Error::Io { path: path.into(), source: error.into() })?;
+    let kind = u64::try_from(stat.f_type).unwrap_or_default() & 0xffff_ffff;
+    match KINDS.iter().find(|(magic, _)| *magic == kind) {
+        Some((_, name)) => Err(Error::Unfit {
+            place: path.display().to_string(),
+            why: format!("it is on {name}, whose file locks cannot be trusted"),
+        }),
+        None => Ok(()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn refuse_network(_path: &Path) -> Result<(), Error> {
+    Ok(())
+}

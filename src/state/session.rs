@@ -1,0 +1,427 @@
+//! A state that this run holds, and its real driver (safety §4).
+
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use super::acquire::{Acquire, Step};
+use super::call::{Call, Reply, Token};
+use super::clock::Run;
+use super::error::{self, Error};
+use super::head::{FORMAT, Head, Holder, Log, Meta};
+use super::heal::Healed;
+use super::ledger::{Ledger, Next};
+use super::location::Location;
+use super::register::Register;
+use super::{Account, Change, Deed, Stamp, State, acquire, base};
+use crate::state::head::HeadError;
+
+/// Reads a state without holding it. No key is needed and nothing is written.
+///
+/// Entries are as the log has them: those of a run that is under way, or that died, are still `reserving` or `updating`.
+///
+/// # Errors
+///
+/// [`Error`], with [`Error::kind`] for the exit code.
+pub async fn read(location: &Location) -> Result<State, Error> {
+    let register = Register::open(location)?;
+    let place = location.to_string();
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        let head = load(&register, &place).await?;
+        let bytes = match register.answer(Call::Get { name: head.meta.base.name.clone() }).await {
+            Reply::Got(bytes) => bytes,
+            other => return Err(Error::Store { place, why: words(other) }),
+        };
+        match acquire::replay(&head, bytes.as_deref()) {
+            Ok(state) => return Ok(state),
+            // A run may have moved on to a new base between the two reads.
+            Err(_) if attempts < 3 => {}
+            Err(error) => {
+                let mut bases = register.bases().await;
+                bases.retain(|name| *name != head.meta.base.name);
+                return Err(unreadable(place, head.meta.base.name, error, bases));
+            }
+        }
+    }
+}
+
+/// Who holds the state now, if anybody, as the head says.
+///
+/// # Errors
+///
+/// [`Error`], with [`Error::kind`] for the exit code.
+pub async fn holder(location: &Location) -> Result<Option<Holder>, Error> {
+    Ok(load(&Register::open(location)?, &location.to_string()).await?.meta.holder)
+}
+
+async fn load(register: &Register, place: &str) -> Result<Head, Error> {
+    match register.answer(Call::Load).await {
+        Reply::Loaded(Some((bytes, _))) => match Head::decode(&bytes) {
+            Ok(head) => Ok(head),
+            Err(error) => Err(unreadable(place.to_owned(), "head.json".to_owned(), error, register.bases().await)),
+        },
+        Reply::Loaded(None) => Err(missing(place, register).await),
+        other => Err(Error::Store { place: place.to_owned(), why: words(other) }),
+    }
+}
+
+/// No head: nothing was ever here, or only the head was lost.
+async fn missing(place: &str, register: &Register) -> Error {
+    let bases = register.bases().await;
+    if bases.is_empty() {
+        return Error::Missing { place: place.to_owned() };
+    }
+    let (name, why) = ("head.json".to_owned(), "it is missing, and its snapshots are there".to_owned());
+    Error::Damaged { place: place.to_owned(), name, why, bases }
+}
+
+fn unreadable(place: String, name: String, error: HeadError, bases: Vec<String>) -> Error {
+    match error {
+        HeadError::Damaged(why) => Error::Damaged { place, name, why, bases },
+        HeadError::TooNew(format) => Error::TooNew { place, name, format },
+    }
+}
+
+fn words(reply: Reply) -> String {
+    match reply {
+        Reply::Unknown(why) => why,
+        other => format!("the store gave an answer to another question: {other:?}"),
+    }
+}
+
+/// Makes a new, empty state that is bound to an account.
+///
+/// # Errors
+///
+/// [`Error::Exists`] when there is one, [`Error::Unfit`] when the place cannot keep one safely.
+pub async fn init(location: &Location, account: Account, run: &mut Run) -> Result<State, Error> {
+    let register = Register::open(location)?;
+    let place = location.to_string();
+    if !register.lock()? {
+        return Err(Error::Locked { place });
+    }
+    match register.answer(Call::Load).await {
+        Reply::Loaded(None) => {}
+        Reply::Loaded(Some(_)) => return Err(Error::Exists { place }),
+        other => return Err(Error::Store { place, why: words(other) }),
+    }
+    let bases = register.bases().await;
+    if !bases.is_empty() {
+        return Err(missing(&place, &register).await);
+    }
+    let now = run.clock.now();
+    let mut state = State::empty(run.entropy.uuid(now), account);
+    state.serial = 1;
+    let stamp = Stamp { at: now.wall, who: run.who.clone(), run: run.id };
+    state.change(&Change::Did(Deed::new(stamp, "state init", false)));
+    begin(&register, &place, &state, None, run).await?;
+    Ok(state)
+}
+
+/// Writes a base of `state` and a free head over it, where the head still is the version that is expected.
+async fn begin(
+    register: &Register,
+    place: &str,
+    state: &State,
+    expected: Option<Token>,
+    run: &mut Run,
+) -> Result<(), Error> {
+    let store = |why| Error::Store { place: place.to_owned(), why };
+    let (reference, bytes) = base::encode(state);
+    let put = Call::Put { name: reference.name.clone(), bytes: bytes.into() };
+    match register.answer(put).await {
+        Reply::Done => {}
+        other => return Err(store(words(other))),
+    }
+    let now = run.clock.now();
+    let meta = Meta {
+        format: FORMAT,
+        lineage: state.lineage,
+        account: state.account.clone(),
+        serial: state.serial,
+        epoch: state.epoch,
+        write_id: run.entropy.uuid(now),
+        prev_write_id: Uuid::nil(),
+        acquired_on: Uuid::nil(),
+        holder: None,
+        base: reference,
+        old_bases: Vec::new(),
+    };
+    let write_id = meta.write_id;
+    let bytes = Head { meta, log: Log::default() }.encode();
+    match register.answer(Call::Swap { expected, bytes: bytes.into() }).await {
+        Reply::Swapped(_) => Ok(()),
+        reply => match register.answer(Call::Load).await {
+            Reply::Loaded(Some((bytes, _))) => match Head::decode(&bytes) {
+                Ok(head) if head.meta.write_id == write_id => Ok(()),
+                _ => Err(Error::Exists { place: place.to_owned() }),
+            },
+            _ => Err(store(words(reply))),
+        },
+    }
+}
+
+/// What a run that waits for a state can tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// Who holds it, where the head tells.
+    pub holder: Option<Holder>,
+}
+
+/// A state that this run holds.
+#[derive(Debug)]
+pub struct Session {
+    pub(crate) register: Register,
+    pub(crate) ledger: Ledger,
+    pub(crate) run: Run,
+    place: String,
+    healed: Healed,
+}
+
+impl Session {
+    /// Gets hold of a state: waits up to `timeout` for another run, takes over from one that died, and closes what it left open.
+    ///
+    /// `tell` is called when a wait begins.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], with [`Error::kind`] for the exit code.
+    pub async fn acquire(
+        location: &Location,
+        mut run: Run,
+        timeout: Duration,
+        mut tell: impl FnMut(&Waiting),
+    ) -> Result<Self, Error> {
+        let register = Register::open(location)?;
+        let place = location.to_string();
+        // Whoever has no state must not get a folder made for it.
+        load(&register, &place).await?;
+        wait_for_lock(&register, &place, &run, timeout, &mut tell).await?;
+        let mut acquire = Acquire::new(run.id, &run.who, register.terms(), timeout, run.clock.now());
+        let mut told = None;
+        let mut step = acquire.poll(run.clock.now());
+        loop {
+            step = match step {
+                Step::Call(call) => {
+                    let reply = register.answer(call).await;
+                    acquire.reply(reply, run.clock.now(), &mut run.entropy)
+                }
+                Step::Wait(until) => {
+                    if told.as_ref() != acquire.waits_for()
+                        && let Some(holder) = acquire.waits_for()
+                    {
+                        told = Some(holder.clone());
+                        tell(&Waiting { holder: told.clone() });
+                    }
+                    sleep_until(&run, until).await;
+                    acquire.poll(run.clock.now())
+                }
+                Step::Held(ledger, healed) => return Ok(Self { register, ledger: *ledger, run, place, healed }),
+                Step::Missing => return Err(missing(&place, &register).await),
+                Step::Unreadable { name, error, bases } => {
+                    let bases = if bases.is_empty() { register.bases().await } else { error::names(&bases) };
+                    return Err(unreadable(place, name, error, bases));
+                }
+                Step::Busy { holder, still } => return Err(Error::Held { place, holder, still: Some(still) }),
+                Step::GaveUp(why) => return Err(Error::Store { place, why }),
+            };
+        }
+    }
+
+    /// The state, with everything that this run has changed.
+    #[must_use]
+    pub fn state(&self) -> &State {
+        self.ledger.state()
+    }
+
+    /// What the acquire healed.
+    #[must_use]
+    pub fn healed(&self) -> &Healed {
+        &self.healed
+    }
+
+    /// Where the state is.
+    #[must_use]
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// Writes changes as one commit, with a line in the history.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Fenced`] when another run took over, [`Error::Store`] when the store failed for too long.
+    pub async fn commit(&mut self, changes: Vec<Change>, what: &str) -> Result<(), Error> {
+        for change in changes {
+            self.ledger.stage(change);
+        }
+        let stamp = Stamp { at: self.run.clock.now().wall, who: self.run.who.clone(), run: self.run.id };
+        self.ledger.stage(Change::Did(Deed::new(stamp, what, false)));
+        self.write(false).await
+    }
+
+    /// Frees the state.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::commit`].
+    pub async fn release(mut self) -> Result<(), Error> {
+        self.write(true).await
+    }
+
+    async fn write(&mut self, release: bool) -> Result<(), Error> {
+        self.ledger.begin(release, self.run.clock.now(), &mut self.run.entropy);
+        let mut next = self.ledger.poll(self.run.clock.now());
+        loop {
+            next = match next {
+                Next::Call(call) => {
+                    let reply = self.register.answer(call).await;
+                    self.ledger.reply(reply, self.run.clock.now(), &mut self.run.entropy)
+                }
+                Next::Wait(until) => {
+                    sleep_until(&self.run, until).await;
+                    self.ledger.poll(self.run.clock.now())
+                }
+                Next::Landed { .. } => self.ledger.poll(self.run.clock.now()),
+                Next::Idle | Next::Busy | Next::Released => return Ok(()),
+                Next::Fenced { by } => return Err(Error::Fenced { place: self.place.clone(), by }),
+                Next::GaveUp(why) => return Err(Error::Store { place: self.place.clone(), why }),
+            };
+        }
+    }
+}
+
+/// Waits for the kernel's lock, where the store has one.
+async fn wait_for_lock(
+    register: &Register,
+    place: &str,
+    run: &Run,
+    timeout: Duration,
+    tell: &mut impl FnMut(&Waiting),
+) -> Result<(), Error> {
+    let end = run.clock.now().mono + timeout;
+    let mut told = false;
+    while !register.lock()? {
+        let holder = load(register, place).await.ok().and_then(|head| head.meta.holder);
+        if run.clock.now().mono >= end {
+            let place = place.to_owned();
+            return Err(match holder {
+                Some(holder) => Error::Held { place, holder, still: None },
+                None => Error::Locked { place },
+            });
+        }
+        if !told {
+            tell(&Waiting { holder });
+            told = true;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    Ok(())
+}
+
+async fn sleep_until(run: &Run, until: Duration) {
+    tokio::time::sleep(until.saturating_sub(run.clock.now().mono)).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::desired::{Digest, Id, Key};
+    use crate::state::{Entry, Kind, Record};
+
+    fn account() -> Account {
+        Account { base_url: "sandbox".to_owned(), user_id: 1, project_id: None }
+    }
+
+    fn live(key: &str, content: &[u8]) -> Change {
+        let entry = Entry::Live { id: Id::new(format!("id-{key}")).unwrap(), digest: Digest::of(content) };
+        Change::Set { key: Key::new(key).unwrap(), record: Record { entry, unsettled: None, applied: None } }
+    }
+
+    fn run() -> Run {
+        Run::of_this_process("me@here")
+    }
+
+    async fn acquire(location: &Location) -> Result<Session, Error> {
+        Session::acquire(location, run(), Duration::ZERO, |_| {}).await
+    }
+
+    #[tokio::test]
+    async fn what_is_committed_is_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::Folder(folder.path().join("state"));
+        assert!(matches!(read(&location).await, Err(Error::Missing { .. })));
+        assert!(matches!(acquire(&location).await, Err(Error::Missing { .. })));
+        assert!(!folder.path().join("state").exists(), "looking for a state made a folder");
+        init(&location, account(), &mut run()).await.unwrap();
+        assert!(matches!(init(&location, account(), &mut run()).await, Err(Error::Exists { .. })));
+
+        let mut session = acquire(&location).await.unwrap();
+        assert_eq!(acquire(&location).await.unwrap_err().kind(), Kind::Held);
+        for number in 0..600 {
+            session.ledger.stage(live(&format!("key-{number}"), b"1"));
+            if number % 7 == 0 {
+                session.commit(vec![live("a", b"1")], "state mv").await.unwrap();
+            }
+        }
+        session.commit(Vec::new(), "the last").await.unwrap();
+        let held = read(&location).await.unwrap();
+        assert_eq!(&held, session.state());
+        assert_eq!(held.records.len(), 601);
+        assert_eq!(holder(&location).await.unwrap().unwrap().who, "me@here");
+        session.release().await.unwrap();
+        assert_eq!(holder(&location).await.unwrap(), None);
+        assert_eq!(read(&location).await.unwrap().records, held.records);
+        assert_eq!(held.history.last().unwrap().what, "the last");
+    }
+
+    #[tokio::test]
+    async fn a_damaged_head_names_the_bases_and_is_never_no_state() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::Folder(folder.path().to_owned());
+        init(&location, account(), &mut run()).await.unwrap();
+        let head = folder.path().join("head.json");
+        for damage in [None, Some(""), Some("{"), Some("{\"format\":1}")] {
+            match damage {
+                None => std::fs::remove_file(&head).unwrap(),
+                Some(text) => std::fs::write(&head, text).unwrap(),
+            }
+            for error in [read(&location).await.unwrap_err(), acquire(&location).await.unwrap_err()] {
+                let Error::Damaged { bases, .. } = &error else { panic!("{error}") };
+                assert_eq!(bases.len(), 1);
+                assert!(error.help().unwrap().contains(&bases[0]));
+            }
+            assert!(init(&location, account(), &mut run()).await.is_err());
+        }
+        std::fs::write(&head, "{\"format\":9}").unwrap();
+        assert!(matches!(read(&location).await, Err(Error::TooNew { format: 9, .. })));
+    }
+
+    #[tokio::test]
+    async fn the_lock_of_a_run_that_is_gone_is_free_and_its_intents_are_closed() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::Folder(folder.path().to_owned());
+        init(&location, account(), &mut run()).await.unwrap();
+        let mut session = acquire(&location).await.unwrap();
+        let op = crate::state::Op(Uuid::from_u128(7));
+        let (new, old) = (Key::new("new").unwrap(), Key::new("old").unwrap());
+        let record = |entry| Record { entry, unsettled: None, applied: None };
+        let id = Id::new("1").unwrap();
+        let updating = Entry::Updating { id: id.clone(), from: None, to: Digest::of(b"2"), op };
+        let changes = vec![
+            Change::Set { key: new.clone(), record: record(Entry::Reserving { op }) },
+            Change::Set { key: old.clone(), record: record(updating) },
+        ];
+        session.commit(changes, "apply").await.unwrap();
+        drop(session);
+        let session = acquire(&location).await.unwrap();
+        assert_eq!(session.healed(), &Healed { dirty: vec![old.clone()], leaked: vec![op] });
+        assert_eq!(session.state().records.get(&new), None);
+        assert_eq!(session.state().leaked, [op]);
+        let old = &session.state().records[&old];
+        assert_eq!(old.entry, Entry::Dirty { id });
+        assert_eq!(old.unsettled.unwrap().digest, Digest::of(b"2"));
+    }
+}
