@@ -3,6 +3,7 @@
 mod completions;
 mod exit;
 pub mod report;
+mod sandbox;
 pub mod selection;
 pub mod terminal;
 
@@ -49,6 +50,7 @@ pub struct Global {
 enum Command {
     Completions(completions::CompletionsArgs),
     Man(completions::ManArgs),
+    Sandbox(sandbox::Args),
 }
 
 /// What every command is given: the global options, the terminal, and the outside world as inputs.
@@ -85,5 +87,6 @@ fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Completions(args) => completions::completions(context, &args),
         Command::Man(args) => completions::man(context, &args),
+        Command::Sandbox(args) => sandbox::run(context, args),
     }
 }

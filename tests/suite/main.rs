@@ -10,6 +10,8 @@
     missing_docs
 )]
 
+mod http;
+mod sandbox;
 mod support;
 
 mod architecture;

@@ -201,3 +201,79 @@ impl Drop for Running {
         let _ = self.0.wait();
     }
 }
+
+/// The real `letterpress sandbox` with its database in an own folder, killed at the end of the test.
+pub struct Service {
+    /// `http://127.0.0.1:PORT`
+    pub url: String,
+    /// The key of the first project.
+    pub key: String,
+    /// The key of the first account.
+    pub account_key: String,
+    process: Running,
+    folder: tempfile::TempDir,
+}
+
+impl Service {
+    /// With no options but where to listen and where to keep its database.
+    pub fn start() -> Self {
+        Self::with::<&str>([])
+    }
+
+    /// With more arguments.
+    pub fn with<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Self {
+        Self::in_folder(tempfile::tempdir().unwrap(), arguments)
+    }
+
+    /// With the rules of `docs/sandbox.md`, as TOML.
+    pub fn with_faults(rules: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("faults.toml");
+        fs::write(&file, rules).unwrap();
+        Self::in_folder(folder, [OsStr::new("--faults"), file.as_os_str()])
+    }
+
+    /// Kills it and starts it again on its database, on another port.
+    pub fn again<S: AsRef<OsStr>>(self, arguments: impl IntoIterator<Item = S>) -> Self {
+        drop(self.process);
+        Self::in_folder(self.folder, arguments)
+    }
+
+    fn in_folder<S: AsRef<OsStr>>(folder: tempfile::TempDir, arguments: impl IntoIterator<Item = S>) -> Self {
+        let mut command = Command::new(binary());
+        command.args(["sandbox", "--listen", "127.0.0.1:0", "--db"]).arg(folder.path().join("sandbox.sqlite"));
+        command.args(arguments).env_clear().stdin(Stdio::null());
+        let (mut url, mut key) = (String::new(), String::new());
+        let (process, account_key) = Running::until(command, |line| {
+            let word = |prefix: &str| line.strip_prefix(prefix)?.split(' ').next().map(str::to_owned);
+            if let Some(found) = word("listening on ") {
+                url = found;
+            }
+            // The first project's key comes first, its account's key last.
+            if let Some(found) = word("project key: ").filter(|_| key.is_empty()) {
+                key = found;
+            }
+            word("account key: ")
+        });
+        Self { url, key, account_key, process, folder }
+    }
+
+    /// The database, to be read as an oracle (its tables are explained in `src/sandbox/schema.sql`).
+    pub fn database(&self) -> rusqlite::Connection {
+        let path = self.folder.path().join("sandbox.sqlite");
+        let connection = rusqlite::Connection::open(path).unwrap();
+        connection.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
+        connection
+    }
+
+    /// One number out of the database.
+    #[track_caller]
+    pub fn count(&self, query: &str) -> i64 {
+        self.database().query_row(query, [], |row| row.get(0)).unwrap()
+    }
+
+    /// The process, to be sent signals.
+    pub fn process(&mut self) -> &mut Child {
+        &mut self.process.0
+    }
+}

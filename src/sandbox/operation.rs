@@ -1,0 +1,80 @@
+//! The operations of the interface: which path means which, and how each is read and executed.
+
+use jiff::Timestamp;
+use rusqlite::Connection;
+
+use super::accounts::{self, Caller};
+use super::fields::{Fields, Notes};
+use super::json;
+use super::refusal::Refusal;
+use super::service::Quotas;
+use super::template;
+use crate::wire::{Template, path};
+
+/// A path of the interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Endpoint {
+    /// `interface §4.2`
+    SystemInfo,
+    /// `interface §4.6`
+    TemplateCreate,
+}
+
+/// A request that is well-formed, whoever sent it.
+#[derive(Debug)]
+pub enum Operation {
+    /// Who does the key belong to.
+    SystemInfo,
+    /// Create or edit.
+    TemplateCreate(Box<Template>),
+}
+
+impl Endpoint {
+    /// The endpoint at a path.
+    pub fn at(text: &str) -> Option<Self> {
+        match text {
+            path::SYSTEM_INFO => Some(Self::SystemInfo),
+            path::TEMPLATE_CREATE => Some(Self::TemplateCreate),
+            _ => None,
+        }
+    }
+
+    /// Reads a body: pure, and without regard to what is stored.
+    pub fn read(self, body: &[u8], notes: &mut Notes) -> Result<Operation, Refusal> {
+        let request = Fields::of_request(json::parse(body)?)?;
+        match self {
+            Self::SystemInfo => request.finish(notes).map(|()| Operation::SystemInfo),
+            Self::TemplateCreate => template::read(request, notes).map(Box::new).map(Operation::TemplateCreate),
+        }
+    }
+}
+
+/// What an operation needs besides its body.
+#[derive(Debug)]
+pub struct Circumstances {
+    /// Whose key it is.
+    pub caller: Caller,
+    /// What may be had.
+    pub quotas: Quotas,
+    /// The moment.
+    pub now: Timestamp,
+    /// Its row in the request log.
+    pub request: i64,
+}
+
+impl Operation {
+    /// Executes within the transaction of the caller, and gives the body of the answer.
+    pub fn execute(self, connection: &Connection, at: &Circumstances) -> rusqlite::Result<Result<String, Refusal>> {
+        match self {
+            Self::SystemInfo => accounts::info(connection, &at.caller, at.now).and_then(|info| json(&info)).map(Ok),
+            Self::TemplateCreate(template) => {
+                let stored = template::store(connection, at, *template)?;
+                Ok(stored.map(|content| format!(r#"{{"status":"{}","template":{content}}}"#, super::SUCCESS)))
+            }
+        }
+    }
+}
+
+fn json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
+    serde_json::to_string(value).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
+}

@@ -1,0 +1,125 @@
+//! The database: one thread owns the connection, and whatever waits for it is committed together.
+//!
+//! No worker of the server ever blocks on the disk. A job that was handed in is executed even when nobody waits for its
+//! result any more, as a real service would.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use super::Error;
+
+const SCHEMA: &str = include_str!("schema.sql");
+
+/// Jobs in one commit, at most.
+const BATCH: usize = 256;
+
+/// A job; it returns what to do once its commit is safe, or has failed.
+type Job = Box<dyn FnOnce(&Connection) -> Reply + Send>;
+type Reply = Box<dyn FnOnce(bool) + Send>;
+
+/// The way to the database. Clones share the thread.
+#[derive(Debug, Clone)]
+pub struct Store {
+    jobs: SyncSender<Job>,
+}
+
+/// The database did not do its part; the request failed and changed nothing.
+#[derive(Debug, thiserror::Error)]
+#[error("the database failed: {0}")]
+pub struct Failed(String);
+
+impl Store {
+    /// Opens or makes the database; without a path it lives in memory. The thread ends when the last clone is gone.
+    pub fn open(path: Option<&PathBuf>) -> Result<(Self, JoinHandle<()>), Error> {
+        let failed = |source| Error::Database { path: path.cloned(), source };
+        let connection = match path {
+            Some(path) => Connection::open(path),
+            None => Connection::open_in_memory(),
+        }
+        .map_err(failed)?;
+        prepare(&connection).map_err(failed)?;
+        let (jobs, queue) = sync_channel(1024);
+        let thread = std::thread::Builder::new()
+            .name("sandbox-store".to_owned())
+            .spawn(move || work(&connection, &queue))
+            .map_err(Error::Thread)?;
+        Ok((Self { jobs }, thread))
+    }
+
+    /// Runs a job in a transaction and waits until it is committed.
+    ///
+    /// # Errors
+    ///
+    /// When the job, or the commit that it was part of, failed; nothing of it is kept then.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, Failed> {
+        let (tell, told) = oneshot::channel();
+        let job: Job = Box::new(move |connection| {
+            let result = savepoint(connection, job);
+            Box::new(move |committed| {
+                let result = match result {
+                    Ok(_) if !committed => Err(Failed("the commit failed".to_owned())),
+                    other => other.map_err(|error| Failed(error.to_string())),
+                };
+                let _ = tell.send(result);
+            })
+        });
+        let jobs = self.jobs.clone();
+        match jobs.try_send(job) {
+            Ok(()) => {}
+            Err(std::sync::mpsc::TrySendError::Full(job)) => {
+                // Waiting for room is done off the server's workers.
+                let _ = tokio::task::spawn_blocking(move || jobs.send(job)).await;
+            }
+            Err(std::sync::mpsc::TrySendError::Disconnected(_)) => {}
+        }
+        told.await.map_err(|_| Failed("it is closed".to_owned()))?
+    }
+}
+
+fn prepare(connection: &Connection) -> rusqlite::Result<()> {
+    // NORMAL survives a killed process; only a power cut can lose the newest commits, which a sandbox may.
+    connection.busy_timeout(std::time::Duration::from_secs(30))?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    connection.set_prepared_statement_cache_capacity(64);
+    connection.execute_batch(SCHEMA)
+}
+
+fn savepoint<T>(connection: &Connection, job: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+    connection.prepare_cached("SAVEPOINT job")?.execute([])?;
+    let result = job(connection);
+    if result.is_err() {
+        connection.prepare_cached("ROLLBACK TO job")?.execute([])?;
+    }
+    connection.prepare_cached("RELEASE job")?.execute([])?;
+    result
+}
+
+fn work(connection: &Connection, queue: &Receiver<Job>) {
+    while let Ok(first) = queue.recv() {
+        let begun = connection.execute_batch("BEGIN IMMEDIATE").is_ok();
+        let mut replies = Vec::with_capacity(BATCH);
+        let mut next = Some(first);
+        while let Some(job) = next {
+            // Without a transaction a savepoint would commit by itself: the job still runs, alone.
+            replies.push(job(connection));
+            next = if replies.len() < BATCH && begun { queue.try_recv().ok() } else { None };
+        }
+        let committed = !begun || connection.execute_batch("COMMIT").is_ok();
+        if !committed {
+            let _ = connection.execute_batch("ROLLBACK");
+        }
+        for reply in replies {
+            reply(committed);
+        }
+    }
+    // Leaves one file behind instead of three.
+    let _ = connection.pragma_update(None, "wal_checkpoint", "TRUNCATE");
+}

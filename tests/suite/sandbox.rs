@@ -1,0 +1,145 @@
+//! The built-in service as a process: its keys, its end, its faults.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::http::{Client, Reply};
+use crate::support::Service;
+
+fn template(name: &str) -> Value {
+    json!({ "template": { "name": name, "body": { "html": "<p>Hello</p>" } } })
+}
+
+#[test]
+fn ids_and_keys_stay_the_same_on_the_same_database() {
+    let first = Service::start();
+    let info = Client::of(&first).post("/system/info", &json!({})).success();
+    let (key, account_key) = (first.key.clone(), first.account_key.clone());
+    let second = first.again::<&str>([]);
+    assert_eq!((&second.key, &second.account_key), (&key, &account_key));
+    assert_eq!(Client::of(&second).post("/system/info", &json!({})).success(), info);
+}
+
+#[test]
+fn two_databases_are_two_accounts() {
+    let (one, other) = (Service::start(), Service::start());
+    let id = |service: &Service| Client::of(service).post("/system/info", &json!({})).success()["project_id"].clone();
+    assert_ne!(one.key, other.key);
+    assert_ne!(id(&one), id(&other));
+}
+
+#[test]
+fn sigterm_ends_it_with_0() {
+    let mut service = Service::start();
+    Client::of(&service).post("/template/create", &template("one")).success();
+    let id = service.process().id();
+    std::process::Command::new("kill").arg(id.to_string()).status().unwrap();
+    assert_eq!(service.process().wait().unwrap().code(), Some(0));
+    assert_eq!(service.count("SELECT count(*) FROM templates"), 1);
+}
+
+#[test]
+fn what_was_answered_survives_a_kill() {
+    let service = Service::start();
+    let id = Client::of(&service).post("/template/create", &template("one")).success()["template"]["id"].clone();
+    let service = service.again::<&str>([]);
+    let update = json!({ "template": { "id": id, "name": "two", "body": { "plaintext": "x" } } });
+    assert_eq!(Client::of(&service).post("/template/create", &update).success()["template"]["id"], id);
+    assert_eq!(service.count("SELECT count(*) FROM template_versions"), 2);
+}
+
+#[test]
+fn concurrent_requests_are_all_kept() {
+    let service = Service::start();
+    std::thread::scope(|scope| {
+        for worker in 0..8 {
+            let client = Client::of(&service);
+            scope.spawn(move || {
+                for n in 0..25 {
+                    client.post("/template/create", &template(&format!("{worker}-{n}"))).success();
+                }
+            });
+        }
+    });
+    assert_eq!(service.count("SELECT count(DISTINCT name) FROM templates"), 200);
+    assert_eq!(service.count("SELECT count(*) FROM requests WHERE http = 200"), 200);
+    assert_eq!(service.count("SELECT templates FROM accounts"), 200);
+}
+
+#[test]
+fn a_fault_strikes_before_or_after_the_commit() {
+    let service = Service::with_faults(
+        r#"
+        [[rule]]
+        requests = "1"
+        answer = "drop"
+        [[rule]]
+        requests = "2"
+        when = "after"
+        answer = "drop"
+        [[rule]]
+        requests = "3"
+        answer = "status"
+        status = 429
+        retry_after = 7
+        [[rule]]
+        requests = "4"
+        when = "after"
+        answer = "status"
+        status = 503
+        code = "number"
+        [[rule]]
+        requests = "5"
+        when = "after"
+        answer = "truncate"
+        [[rule]]
+        requests = "6"
+        answer = "html"
+        status = 502
+        [[rule]]
+        requests = "7"
+        answer = "error-in-200"
+        [[rule]]
+        requests = "8"
+        answer = "redirect"
+        location = "http://127.0.0.1:1/"
+        "#,
+    );
+    let client = Client::of(&service);
+    let post = || client.try_post("/template/create", &template("one"));
+    let count = || service.count("SELECT count(*) FROM templates");
+    assert!(post().is_err() && count() == 0, "dropped before");
+    assert!(post().is_err() && count() == 1, "dropped after");
+    let reply: Reply = post().unwrap();
+    assert_eq!((reply.status, reply.header("retry-after"), count()), (429, Some("7"), 1));
+    let reply = post().unwrap();
+    assert_eq!((reply.status, reply.json()["code"].is_u64(), count()), (503, true, 2));
+    assert!(post().is_err() && count() == 3, "truncated after");
+    let reply = post().unwrap();
+    assert_eq!((reply.status, reply.header("content-type")), (502, Some("text/html; charset=utf-8")));
+    let reply = post().unwrap();
+    assert_eq!((reply.status, reply.json()["status"].as_str()), (200, Some("Error")));
+    let reply = post().unwrap();
+    assert_eq!((reply.status, reply.header("location")), (307, Some("http://127.0.0.1:1/")));
+    post().unwrap().success();
+    assert_eq!(count(), 4);
+    let faults: BTreeSet<String> = service
+        .database()
+        .prepare("SELECT fault FROM requests WHERE fault IS NOT NULL")
+        .unwrap()
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    assert_eq!(faults.len(), 8, "{faults:?}");
+}
+
+#[test]
+fn a_missing_and_an_unknown_key_are_refused() {
+    let service = Service::start();
+    let client = Client::of(&service);
+    client.send("POST", "/system/info", &[("x-api-key", "")], b"{}").unwrap().refuses(401, 9001, "X-API-KEY");
+    Client::with_key(&service, "wrong").post_raw("/system/info", "{}").refuses(401, 9002, "not known");
+    Client::with_key(&service, "wrong").post_raw("/template/create", "{}").refuses(401, "9002", "not known");
+}
