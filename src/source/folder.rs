@@ -1,0 +1,376 @@
+//! One template folder as it is on disk: the merged manifest, the text parts, what is known of each file.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+
+use super::config::{self, Config, Environment};
+use super::files::{self, Refused};
+use super::manifest::{self, Asset, Manifest};
+use super::node::{Node, Place, Spot};
+use super::problem::{Fault, Problem};
+use super::read::{Files, Reader};
+use super::text::Text;
+use super::yaml;
+use crate::desired::{Attachment, Digest, Hasher, Key, Template};
+use crate::diagnostic::Location;
+use crate::limits;
+
+/// The file that makes a folder a template.
+pub const MANIFEST: &str = "manifest.yaml";
+/// The names under which bodies are found.
+pub const BODIES: [&str; 3] = ["body.html", "body.txt", "body.amp.html"];
+/// Bytes of the start of an asset that are kept, to see what it is.
+const HEAD: usize = 192;
+
+/// A template folder, read.
+#[derive(Debug, Clone)]
+pub struct Folder {
+    /// The template's key.
+    pub key: Key,
+    /// The folder below the project's root, parts joined by `/`.
+    pub path: String,
+    /// letterpress.toml's text, for places in it.
+    pub config: std::sync::Arc<str>,
+    /// The manifest's text, for places in it.
+    pub manifest_text: String,
+    /// Whether the manifest could be read; [`Folder::manifest`] is empty otherwise.
+    pub parsed: bool,
+    /// The merged manifest.
+    pub manifest: Manifest,
+    /// The html part.
+    pub html: Option<Text>,
+    /// The plain-text part.
+    pub plaintext: Option<Text>,
+    /// The AMP part.
+    pub amp: Option<Text>,
+    /// `attachments`, those that could be read.
+    pub attachments: Vec<ReadAsset>,
+    /// `inline_attachments`, those that could be read.
+    pub inline_attachments: Vec<ReadAsset>,
+    /// The names of the regular files directly in the folder.
+    pub names: Vec<String>,
+    /// What reading found wrong.
+    pub problems: Vec<Problem>,
+}
+
+/// A file of `attachments` or `inline_attachments` whose bytes were read once.
+#[derive(Debug, Clone)]
+pub struct ReadAsset {
+    /// What would be sent.
+    pub attachment: Attachment,
+    /// Where the name stands, or the path that it comes from.
+    pub name: Place,
+    /// Where the type stands; nowhere when it was guessed.
+    pub mime: Option<Place>,
+    /// Where the path stands.
+    pub path: Place,
+    /// The first bytes.
+    pub head: Vec<u8>,
+}
+
+/// What all folders of a run share.
+#[derive(Debug, Clone)]
+pub struct Shared<'a> {
+    /// The project's root.
+    pub root: &'a Path,
+    /// letterpress.toml.
+    pub config: &'a Config,
+    /// Its text.
+    pub config_text: std::sync::Arc<str>,
+    /// The environment to read for.
+    pub environment: &'a Environment,
+    /// Every environment's name.
+    pub environments: Vec<&'a str>,
+}
+
+impl Folder {
+    /// Reads a folder whose file names are `names`.
+    #[must_use]
+    pub fn read(shared: &Shared<'_>, dir: BorrowedFd<'_>, key: Key, path: String, names: Vec<String>) -> Self {
+        let mut folder = Self {
+            key,
+            path,
+            config: shared.config_text.clone(),
+            manifest_text: String::new(),
+            parsed: false,
+            manifest: Manifest::default(),
+            html: None,
+            plaintext: None,
+            amp: None,
+            attachments: Vec::new(),
+            inline_attachments: Vec::new(),
+            names,
+            problems: Vec::new(),
+        };
+        if let Some(node) = folder.read_manifest(dir) {
+            folder.interpret(shared, node);
+            folder.read_bodies(dir);
+            folder.read_assets(shared, dir);
+        }
+        folder
+    }
+
+    /// The location of a place of the manifest or of letterpress.toml.
+    #[must_use]
+    pub fn locate(&self, place: &Place) -> Location {
+        self.files(&self.manifest_path()).locate(place)
+    }
+
+    /// The manifest's path below the root.
+    #[must_use]
+    pub fn manifest_path(&self) -> String {
+        format!("{}/{MANIFEST}", self.path)
+    }
+
+    /// What an update would send. Meaningful when no finding is an error; takes the text parts out of the folder.
+    #[must_use]
+    pub fn take_template(&mut self) -> Template {
+        let manifest = &self.manifest;
+        let text = |spot: &Option<Spot<String>>| spot.as_ref().map(|spot| spot.value.clone());
+        let map = |entries: &[(Spot<String>, Spot<String>)]| {
+            entries.iter().map(|(key, value)| (key.value.clone(), value.value.clone())).collect::<BTreeMap<_, _>>()
+        };
+        let files = |assets: &[ReadAsset]| assets.iter().map(|asset| asset.attachment.clone()).collect();
+        Template {
+            key: self.key.clone(),
+            name: text(&manifest.name).unwrap_or_default(),
+            subject: text(&manifest.subject),
+            sender_email: text(&manifest.sender_email),
+            sender_name: text(&manifest.sender_name),
+            reply_to: text(&manifest.reply_to),
+            html: self.html.take().map(|text| text.sent),
+            plaintext: self.plaintext.take().map(|text| text.sent),
+            amp: self.amp.take().map(|text| text.sent),
+            builder: manifest.template_builder.as_ref().map(|spot| spot.value).unwrap_or_default(),
+            global_replacements: map(&manifest.global_replacements),
+            global_info: map(&manifest.global_info),
+            headers: map(&manifest.headers),
+            attachments: files(&self.attachments),
+            inline_attachments: files(&self.inline_attachments),
+            check_links: manifest.check_links.as_ref().is_none_or(|spot| spot.value),
+            check_read: manifest.check_read.as_ref().is_none_or(|spot| spot.value),
+        }
+    }
+
+    fn files<'a>(&'a self, manifest_path: &'a str) -> Files<'a> {
+        Files { config: (config::FILE, &self.config), manifest: (manifest_path, &self.manifest_text) }
+    }
+
+    fn read_manifest(&mut self, dir: BorrowedFd<'_>) -> Option<Node> {
+        let path = self.manifest_path();
+        let bytes = self.read_file(dir, MANIFEST, limits::MANIFEST_BYTES, Location::whole(path.clone()), |size| {
+            Problem::new(
+                Fault::ManifestSyntax,
+                Location::whole(path.clone()),
+                format!("the manifest is larger than {} bytes", limits::MANIFEST_BYTES),
+            )
+            .limit(size, limits::MANIFEST_BYTES)
+        })?;
+        let text = self.decode(path.clone(), bytes)?;
+        let (node, flaws) = yaml::read(&text.sent);
+        for flaw in flaws.into_iter().take(10) {
+            let fault = if flaw.duplicate { Fault::DuplicateKey } else { Fault::ManifestSyntax };
+            let mut problem = Problem::new(fault, text.at(flaw.bytes), flaw.message);
+            problem.help = flaw.help.map(str::to_owned);
+            self.problems.push(problem);
+        }
+        self.manifest_text = text.sent;
+        node
+    }
+
+    fn interpret(&mut self, shared: &Shared<'_>, node: Node) {
+        let path = self.manifest_path();
+        let layers: Vec<&Node> =
+            [&shared.config.defaults, &shared.environment.defaults].into_iter().filter_map(Option::as_ref).collect();
+        let mut reader = Reader::new(self.files(&path));
+        let manifest = manifest::read(&mut reader, node, &layers, &shared.environment.name, &shared.environments);
+        let problems = reader.problems;
+        self.problems.extend(problems);
+        self.manifest = manifest;
+        self.parsed = true;
+    }
+
+    fn read_bodies(&mut self, dir: BorrowedFd<'_>) {
+        let body = self.manifest.body.clone();
+        let [html, plaintext, amp] = BODIES;
+        self.html = self.read_body(dir, body.html.as_ref(), html);
+        self.plaintext = self.read_body(dir, body.plaintext.as_ref(), plaintext);
+        self.amp = self.read_body(dir, body.amp.as_ref(), amp);
+    }
+
+    fn read_body(&mut self, dir: BorrowedFd<'_>, named: Option<&Spot<String>>, by_name: &str) -> Option<Text> {
+        let (relative, location) = match named {
+            Some(spot) => (spot.value.clone(), self.locate(&spot.place)),
+            // A symlink or a pipe under a body's name is no regular file and so not among the names; it must not look absent.
+            None if self.names.iter().any(|name| name == by_name) => {
+                (by_name.to_owned(), Location::whole(format!("{}/{by_name}", self.path)))
+            }
+            None => return None,
+        };
+        let path = format!("{}/{relative}", self.path);
+        let bytes = self.read_file(dir, &relative, limits::REQUEST_BYTES, location, |size| {
+            let message = format!("`{relative}` alone is larger than a whole request may be");
+            Problem::new(Fault::RequestTooLarge, Location::whole(path.clone()), message)
+                .limit(size, limits::REQUEST_BYTES)
+        })?;
+        self.decode(path, bytes)
+    }
+
+    fn read_file(
+        &mut self,
+        dir: BorrowedFd<'_>,
+        relative: &str,
+        limit: u64,
+        location: Location,
+        too_large: impl FnOnce(u64) -> Problem,
+    ) -> Option<Vec<u8>> {
+        let read = files::open_file(dir, relative).and_then(|file| {
+            let size = file.metadata().map_or(limit + 1, |meta| meta.len());
+            Ok((files::read_bounded(file, limit)?, size))
+        });
+        match read {
+            Ok((Some(bytes), _)) => return Some(bytes),
+            Ok((None, size)) => self.problems.push(too_large(size.max(limit + 1))),
+            Err(error) => self.problems.push(refused(error, location, relative)),
+        }
+        None
+    }
+
+    fn decode(&mut self, path: String, bytes: Vec<u8>) -> Option<Text> {
+        match Text::new(path.clone(), bytes) {
+            Ok(text) => {
+                if text.mark {
+                    let location = Location { line: 1, column: 1, bytes: 0..3, ..Location::whole(path) };
+                    let message = "the file starts with a byte order mark, which is not sent";
+                    let help = "save it as UTF-8 without a byte order mark";
+                    self.problems.push(Problem::new(Fault::NotUtf8, location, message).help(help).warn());
+                }
+                Some(text)
+            }
+            Err(not) => {
+                let location = Location { bytes: not.offset..not.offset + 1, ..Location::whole(path) };
+                let message = format!("not UTF-8 at byte {}; the file is probably {}", not.offset, not.likely);
+                self.problems.push(Problem::new(Fault::NotUtf8, location, message).help("save it as UTF-8"));
+                None
+            }
+        }
+    }
+
+    fn read_assets(&mut self, shared: &Shared<'_>, dir: BorrowedFd<'_>) {
+        // A file that is named twice is read once; after the first request's worth no more is read, since it cannot be sent anyway.
+        let mut budget = limits::REQUEST_BYTES;
+        let mut known = BTreeMap::new();
+        let mut read = |folder: &mut Self, assets: &[Asset]| {
+            let mut list = Vec::new();
+            for asset in assets {
+                let path = asset.path.value.clone();
+                if !known.contains_key(&path) {
+                    let looked = folder.look(dir, asset, &mut budget);
+                    known.insert(path.clone(), looked);
+                }
+                if let Some(Some((bytes, digest, head))) = known.get(&path) {
+                    list.push(asset_of(shared, folder, asset, *bytes, *digest, head.clone()));
+                }
+            }
+            list
+        };
+        let (attachments, inline) = (self.manifest.attachments.clone(), self.manifest.inline_attachments.clone());
+        let attachments = read(self, &attachments);
+        let inline = read(self, &inline);
+        (self.attachments, self.inline_attachments) = (attachments, inline);
+    }
+
+    /// Size, digest and first bytes of an asset, or a problem.
+    fn look(&mut self, dir: BorrowedFd<'_>, asset: &Asset, budget: &mut u64) -> Option<(u64, Digest, Vec<u8>)> {
+        let location = self.locate(&asset.path.place);
+        let looked = files::open_file(dir, &asset.path.value).and_then(|mut file| {
+            let size = file.metadata()?.len();
+            if size > limits::ATTACHMENT_BYTES || *budget == 0 {
+                return Ok((size, None));
+            }
+            let mut hasher = Hasher::default();
+            let mut head = Vec::new();
+            let mut total = 0_u64;
+            let mut buffer = vec![0; 64 * 1024];
+            loop {
+                let count = file.read(&mut buffer)?;
+                if count == 0 {
+                    return Ok((total, Some((hasher.digest(), head))));
+                }
+                let piece = &buffer[..count];
+                head.extend_from_slice(&piece[..count.min(HEAD.saturating_sub(head.len()))]);
+                hasher.piece(piece);
+                total += count as u64;
+                *budget = budget.saturating_sub(count as u64);
+                if total > limits::ATTACHMENT_BYTES {
+                    return Ok((total, None));
+                }
+            }
+        });
+        let problem = match looked {
+            Err(error) => refused(error, location, &asset.path.value),
+            Ok((0, _)) => Problem::new(Fault::AttachmentTooLarge, location, format!("`{}` is empty", asset.path.value))
+                .limit("0 bytes", "at least 1 byte"),
+            Ok((size, Some((digest, head)))) => return Some((size, digest, head)),
+            Ok((size, None)) if size > limits::ATTACHMENT_BYTES => Problem::new(
+                Fault::AttachmentTooLarge,
+                location,
+                format!(
+                    "`{}` is {size} bytes, and an attachment has at most {}",
+                    asset.path.value,
+                    limits::ATTACHMENT_BYTES
+                ),
+            )
+            .limit(size, limits::ATTACHMENT_BYTES),
+            Ok((_, None)) => {
+                let message = "the attachments together are larger than a whole request may be";
+                Problem::new(Fault::RequestTooLarge, location, message)
+                    .help("link to large files instead of attaching them")
+            }
+        };
+        self.problems.push(problem);
+        None
+    }
+}
+
+fn asset_of(
+    shared: &Shared<'_>,
+    folder: &Folder,
+    asset: &Asset,
+    bytes: u64,
+    digest: Digest,
+    head: Vec<u8>,
+) -> ReadAsset {
+    let path = &asset.path.value;
+    let name = asset
+        .name
+        .as_ref()
+        .map_or_else(|| path.rsplit('/').next().unwrap_or(path).to_owned(), |name| name.value.clone());
+    let mime = asset.mime.as_ref().map_or_else(|| guess(&name, path), |mime| mime.value.clone());
+    let file = shared.root.join(&folder.path).join(path);
+    ReadAsset {
+        attachment: Attachment { name, mime, file, bytes, digest },
+        name: asset.name.as_ref().map_or_else(|| asset.path.place.clone(), |name| name.place.clone()),
+        mime: asset.mime.as_ref().map(|mime| mime.place.clone()),
+        path: asset.path.place.clone(),
+        head,
+    }
+}
+
+/// The type that a name suggests, else that of the file it comes from, else bytes.
+fn guess(name: &str, path: &str) -> String {
+    mime_guess::from_path(name)
+        .first()
+        .or_else(|| mime_guess::from_path(path).first())
+        .map_or_else(|| "application/octet-stream".to_owned(), |mime| mime.essence_str().to_owned())
+}
+
+/// A refusal as a problem. A file that the system will not let us read is the user's to mend, too.
+fn refused(error: Refused, location: Location, path: &str) -> Problem {
+    match error {
+        Refused::Fault(fault, message) => Problem::new(fault, location, message),
+        Refused::Io(error) => Problem::new(Fault::NotAFile, location, format!("`{path}` cannot be read: {error}")),
+    }
+}

@@ -1,0 +1,178 @@
+//! A tree of values in which every value knows where it stands; YAML and TOML are both read into it.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Which of the two files a value came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum File {
+    /// letterpress.toml.
+    Config,
+    /// The folder's manifest.yaml.
+    Manifest,
+}
+
+/// Bytes of one of the two files.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// The file.
+    pub file: File,
+    /// The bytes, quotes included.
+    pub bytes: Range<usize>,
+}
+
+/// A value and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spot<T> {
+    /// The value.
+    pub value: T,
+    /// Its place.
+    pub place: Place,
+}
+
+impl<T> Spot<T> {
+    /// The same place with another value.
+    #[must_use]
+    pub fn with<U>(&self, value: U) -> Spot<U> {
+        Spot { value, place: self.place.clone() }
+    }
+}
+
+/// A value as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    /// What it is.
+    pub value: Value,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// The shapes that a value can have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// A scalar; `plain` when it was written without quotes, so that it may mean a number, a boolean or nothing.
+    Scalar {
+        /// Its text.
+        text: String,
+        /// Written without quotes.
+        plain: bool,
+    },
+    /// A list.
+    List(Vec<Node>),
+    /// A map in the order of the file; keys are unique.
+    Map(Vec<(Spot<String>, Node)>),
+}
+
+/// What an unquoted scalar means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Plain {
+    /// `null`, `~` or nothing at all.
+    Nothing,
+    /// `true`, `no`, `On`, …: a boolean for some YAML reader.
+    Boolean,
+    /// A number, also `1_000`, `0x1f`, `.inf`.
+    Number,
+    /// Text.
+    Text,
+}
+
+impl Node {
+    /// What the value is called in a sentence.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match &self.value {
+            Value::Scalar { text, plain: true } => match Plain::of(text) {
+                Plain::Nothing => "nothing",
+                Plain::Boolean => "a boolean",
+                Plain::Number => "a number",
+                Plain::Text => "text",
+            },
+            Value::Scalar { .. } => "text",
+            Value::List(_) => "a list",
+            Value::Map(_) => "a map",
+        }
+    }
+
+    /// Lays `over` on `self`: maps are merged key by key, everything else is replaced.
+    pub fn merge(&mut self, over: Self) {
+        match (&mut self.value, over.value) {
+            (Value::Map(under), Value::Map(entries)) => {
+                let at: HashMap<String, usize> =
+                    under.iter().enumerate().map(|(at, (key, _))| (key.value.clone(), at)).collect();
+                for (key, node) in entries {
+                    match at.get(&key.value).and_then(|at| under.get_mut(*at)) {
+                        Some((known, value)) => {
+                            *known = key;
+                            value.merge(node);
+                        }
+                        None => under.push((key, node)),
+                    }
+                }
+            }
+            (_, value) => {
+                self.value = value;
+                self.place = over.place;
+            }
+        }
+    }
+
+    /// Takes an entry out of a map.
+    pub fn take(&mut self, key: &str) -> Option<(Spot<String>, Self)> {
+        match &mut self.value {
+            Value::Map(entries) => {
+                let at = entries.iter().position(|(known, _)| known.value == key)?;
+                Some(entries.remove(at))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Plain {
+    /// Reads an unquoted scalar as the union of YAML 1.1 and 1.2 does, so that nothing means two things.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        match text {
+            "" | "~" | "null" | "Null" | "NULL" => return Self::Nothing,
+            _ => {}
+        }
+        let lower = text.to_ascii_lowercase();
+        match lower.as_str() {
+            "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n" => return Self::Boolean,
+            ".inf" | "-.inf" | "+.inf" | ".nan" => return Self::Number,
+            _ => {}
+        }
+        let digits = lower.trim_start_matches(['-', '+']);
+        let based = digits
+            .strip_prefix("0x")
+            .is_some_and(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_hexdigit() || b == b'_'))
+            || digits.strip_prefix("0o").is_some_and(|d| !d.is_empty() && d.bytes().all(|b| matches!(b, b'0'..=b'7')));
+        let starts = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+        if based || (starts && digits.replace('_', "").parse::<f64>().is_ok()) { Self::Number } else { Self::Text }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_unquoted_scalar_means() {
+        for (text, means) in [
+            ("", Plain::Nothing),
+            ("no", Plain::Boolean),
+            ("True", Plain::Boolean),
+            ("1.0", Plain::Number),
+            ("-0x1f", Plain::Number),
+            ("1e3", Plain::Number),
+            ("1_000", Plain::Number),
+            ("1.0.0", Plain::Text),
+            ("note", Plain::Text),
+            ("infinity", Plain::Text),
+            ("2026-11-01", Plain::Text),
+            ("+", Plain::Text),
+        ] {
+            assert_eq!(Plain::of(text), means, "{text}");
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! A text file as it is on disk and as it is sent.
+//!
+//! A byte order mark is dropped and CRLF becomes LF in what is sent, so that a checkout on another platform has the same digest
+//! (safety P15); positions and fixes speak of the file on disk.
+
+use std::ops::Range;
+
+use crate::diagnostic::Location;
+
+/// One text file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Text {
+    /// Below the project's root, parts joined by `/`.
+    pub path: String,
+    /// What is sent: no byte order mark, LF line ends, otherwise byte for byte.
+    pub sent: String,
+    /// Whether the file starts with a byte order mark.
+    pub mark: bool,
+    /// Offsets in `sent` of the line feeds that are CRLF on disk.
+    crlf: Vec<usize>,
+}
+
+/// Why bytes are no text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotText {
+    /// The first byte that cannot be.
+    pub offset: usize,
+    /// What the file probably is.
+    pub likely: &'static str,
+}
+
+impl Text {
+    /// Reads bytes as UTF-8.
+    ///
+    /// # Errors
+    ///
+    /// [`NotText`] with the first bad byte.
+    pub fn new(path: String, bytes: Vec<u8>) -> Result<Self, NotText> {
+        let raw = String::from_utf8(bytes)
+            .map_err(|error| NotText { offset: error.utf8_error().valid_up_to(), likely: likely(error.as_bytes()) })?;
+        let mark = raw.starts_with('\u{feff}');
+        if !mark && !raw.as_bytes().contains(&b'\r') {
+            return Ok(Self { path, sent: raw, mark, crlf: Vec::new() });
+        }
+        let body = if mark { &raw['\u{feff}'.len_utf8()..] } else { &raw };
+        let mut sent = String::with_capacity(body.len());
+        let mut crlf = Vec::new();
+        for (at, piece) in body.split("\r\n").enumerate() {
+            if at > 0 {
+                crlf.push(sent.len());
+                sent.push('\n');
+            }
+            sent.push_str(piece);
+        }
+        Ok(Self { path, sent, mark, crlf })
+    }
+
+    /// The offset on disk of an offset in `sent`.
+    #[must_use]
+    pub fn raw(&self, offset: usize) -> usize {
+        let before = self.crlf.partition_point(|at| *at < offset);
+        offset + before + if self.mark { '\u{feff}'.len_utf8() } else { 0 }
+    }
+
+    /// Bytes on disk of a span in `sent`.
+    #[must_use]
+    pub fn raw_span(&self, span: Range<usize>) -> Range<usize> {
+        self.raw(span.start)..self.raw(span.end)
+    }
+
+    /// The place of a span in `sent`.
+    #[must_use]
+    pub fn at(&self, span: Range<usize>) -> Location {
+        let mut location = Location::at(self.path.clone(), &self.sent, span);
+        location.bytes = self.raw_span(location.bytes);
+        location
+    }
+}
+
+/// Guesses an encoding from the byte order mark or from where the zero bytes are.
+fn likely(bytes: &[u8]) -> &'static str {
+    let head = &bytes[..bytes.len().min(1024)];
+    let zeros = |start: usize| head.iter().skip(start).step_by(2).filter(|byte| **byte == 0).count() * 4 > head.len();
+    match head {
+        [0xff, 0xfe, ..] => "UTF-16, little endian",
+        [0xfe, 0xff, ..] => "UTF-16, big endian",
+        _ if zeros(1) => "UTF-16, little endian",
+        _ if zeros(0) => "UTF-16, big endian",
+        _ => "Windows-1252 or another one-byte encoding",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_speak_of_the_file_on_disk() {
+        let text = Text::new("a".into(), b"\xef\xbb\xbfone\r\ntwo\r\nthree".to_vec()).unwrap();
+        assert_eq!(text.sent, "one\ntwo\nthree");
+        let at = text.at(4..7);
+        assert_eq!((at.line, at.column, at.bytes), (2, 1, 8..11));
+    }
+
+    #[test]
+    fn a_lone_carriage_return_stays() {
+        assert_eq!(Text::new("a".into(), b"a\rb\r\n".to_vec()).unwrap().sent, "a\rb\n");
+    }
+
+    #[test]
+    fn a_wrong_encoding_is_named() {
+        let bad = Text::new("a".into(), b"\xff\xfeh\0i\0".to_vec()).unwrap_err();
+        assert_eq!((bad.offset, bad.likely), (0, "UTF-16, little endian"));
+        let bad = Text::new("a".into(), b"caf\xe9".to_vec()).unwrap_err();
+        assert_eq!((bad.offset, bad.likely), (3, "Windows-1252 or another one-byte encoding"));
+    }
+}

@@ -1,0 +1,233 @@
+//! Strict YAML into a [`Node`] tree: one document, no anchors, aliases, merge keys or tags, bounded depth (safety P9).
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use serde_yaml::granit_parser::{Event, Parser, ScalarStyle, Span, options};
+
+use super::node::{File, Node, Place, Spot, Value};
+use crate::limits;
+
+/// Why a text is no strict YAML, or a duplicate key in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flaw {
+    /// Bytes of the text.
+    pub bytes: Range<usize>,
+    /// A plain sentence.
+    pub message: String,
+    /// The way out.
+    pub help: Option<&'static str>,
+    /// Whether it is a key that stands twice; the rest of the tree is good then.
+    pub duplicate: bool,
+}
+
+/// A collection in the making.
+enum Open {
+    List(usize, Vec<Node>),
+    /// The start, the entries, the key that waits for its value, and the keys so far.
+    Map(usize, Vec<(Spot<String>, Node)>, Option<Spot<String>>, HashSet<String>),
+}
+
+/// Reads one document. An empty text is an empty map.
+///
+/// # Errors
+///
+/// All that is wrong: one flaw that stops the reading, or every key that stands twice.
+pub fn read(text: &str) -> (Option<Node>, Vec<Flaw>) {
+    let mut flaws = Vec::new();
+    let builder = Builder { text, open: Vec::new(), flaws: &mut flaws };
+    match builder.run() {
+        Ok(node) => (Some(node), flaws),
+        Err(flaw) => {
+            flaws.push(flaw);
+            (None, flaws)
+        }
+    }
+}
+
+struct Builder<'t, 'f> {
+    text: &'t str,
+    open: Vec<Open>,
+    flaws: &'f mut Vec<Flaw>,
+}
+
+impl Builder<'_, '_> {
+    fn run(mut self) -> Result<Node, Flaw> {
+        let options = options! {
+            emit_comments: false,
+            disallow_directives: true,
+            emit_unresolved_aliases: true,
+            flow_nesting_limit: limits::MANIFEST_DEPTH + 8,
+            block_nesting_limit: limits::MANIFEST_DEPTH + 8
+        };
+        let mut root = None;
+        let mut documents = 0;
+        for event in Parser::new_from_str_with_options(self.text, options) {
+            let (event, span) = event.map_err(|error| {
+                let at = error.marker().byte_offset().unwrap_or(self.text.len());
+                flaw(at..at, error.info(), None)
+            })?;
+            let bytes = span.byte_range().unwrap_or(0..0);
+            self.refuse(&event, &span, &bytes)?;
+            let finished = match event {
+                Event::DocumentStart(..) => {
+                    documents += 1;
+                    if documents > 1 {
+                        return Err(flaw(
+                            bytes,
+                            "a manifest is one document, and here a second one starts",
+                            Some("remove the `---`"),
+                        ));
+                    }
+                    None
+                }
+                Event::SequenceStart(..) => {
+                    self.deeper(&bytes)?;
+                    self.open.push(Open::List(bytes.start, Vec::new()));
+                    None
+                }
+                Event::MappingStart(..) => {
+                    self.deeper(&bytes)?;
+                    self.open.push(Open::Map(bytes.start, Vec::new(), None, HashSet::new()));
+                    None
+                }
+                Event::SequenceEnd | Event::MappingEnd => self.open.pop().map(|open| match open {
+                    Open::List(start, list) => node(Value::List(list), start..bytes.end.max(start)),
+                    Open::Map(start, entries, ..) => node(Value::Map(entries), start..bytes.end.max(start)),
+                }),
+                Event::Scalar(text, style, ..) => {
+                    let plain = style == ScalarStyle::Plain;
+                    let bytes = if plain { trim(self.text, bytes) } else { bytes };
+                    Some(node(Value::Scalar { text: text.into_owned(), plain }, bytes))
+                }
+                _ => None,
+            };
+            if let Some(node) = finished {
+                self.place(node, &mut root)?;
+            }
+        }
+        Ok(root.unwrap_or_else(|| node(Value::Map(Vec::new()), 0..0)))
+    }
+
+    fn refuse(&self, event: &Event<'_>, span: &Span, bytes: &Range<usize>) -> Result<(), Flaw> {
+        let help = Some("write the value out where it is used");
+        match event {
+            Event::Alias(_) | Event::UnresolvedAlias(_) => {
+                return Err(flaw(bytes.clone(), "aliases (`*name`) are not allowed in a manifest", help));
+            }
+            _ => {}
+        }
+        if event.anchor_id().is_some() {
+            return Err(flaw(bytes.clone(), "anchors (`&name`) are not allowed in a manifest", help));
+        }
+        if event.tag().is_some() {
+            let bytes = span.tag_span().and_then(|tag| tag.byte_range()).unwrap_or_else(|| bytes.clone());
+            let help = Some("remove the tag; every field has one type");
+            return Err(flaw(bytes, "tags (`!name`) are not allowed in a manifest", help));
+        }
+        Ok(())
+    }
+
+    fn deeper(&self, bytes: &Range<usize>) -> Result<(), Flaw> {
+        if self.open.len() < limits::MANIFEST_DEPTH {
+            return Ok(());
+        }
+        let message = format!("the manifest nests deeper than {} levels", limits::MANIFEST_DEPTH);
+        Err(flaw(bytes.clone(), message, None))
+    }
+
+    fn place(&mut self, node: Node, root: &mut Option<Node>) -> Result<(), Flaw> {
+        match self.open.last_mut() {
+            None => *root = Some(node),
+            Some(Open::List(_, list)) => list.push(node),
+            Some(Open::Map(_, entries, waiting, seen)) => match waiting.take() {
+                None => {
+                    let Value::Scalar { text, .. } = node.value else {
+                        return Err(flaw(node.place.bytes, "a key is a word, not a list or a map", None));
+                    };
+                    if text == "<<" {
+                        let help = Some("write the keys out");
+                        return Err(flaw(node.place.bytes, "merge keys (`<<`) are not allowed in a manifest", help));
+                    }
+                    *waiting = Some(Spot { value: text, place: node.place });
+                }
+                Some(key) => {
+                    if !seen.insert(key.value.clone()) {
+                        self.flaws.push(Flaw {
+                            duplicate: true,
+                            ..flaw(
+                                key.place.bytes,
+                                format!("`{}` stands here a second time", key.value),
+                                Some("keep one of the two"),
+                            )
+                        });
+                    } else {
+                        entries.push((key, node));
+                    }
+                }
+            },
+        }
+        Ok(())
+    }
+}
+
+fn node(value: Value, bytes: Range<usize>) -> Node {
+    Node { value, place: Place { file: File::Manifest, bytes } }
+}
+
+fn flaw(bytes: Range<usize>, message: impl Into<String>, help: Option<&'static str>) -> Flaw {
+    Flaw { bytes, message: message.into(), help, duplicate: false }
+}
+
+/// An unquoted scalar's span without the blanks and the comment that some parsers count in.
+fn trim(text: &str, bytes: Range<usize>) -> Range<usize> {
+    let Some(slice) = text.get(bytes.clone()) else { return bytes };
+    bytes.start..bytes.start + slice.trim_end().len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(text: &str) -> String {
+        let (_, flaws) = read(text);
+        flaws.first().map_or_else(|| "good".to_owned(), |flaw| flaw.message.clone())
+    }
+
+    #[test]
+    fn strange_yaml_is_refused_in_plain_words() {
+        for (text, says) in [
+            ("a: &x 1\nb: 2\n", "anchors"),
+            ("a: 1\nb: *x\n", "aliases"),
+            ("<<: {a: 1}\n", "merge keys"),
+            ("a: !!str 1\n", "tags"),
+            ("a: 1\n---\nb: 2\n", "one document"),
+            ("a: 1\na: 2\n", "a second time"),
+            ("[a, b]: 1\n", "a key is a word"),
+            ("a: [1\n", ""),
+            ("%YAML 1.1\n---\na: 1\n", ""),
+        ] {
+            assert!(message(text).contains(says) && message(text) != "good", "{text}: {}", message(text));
+        }
+    }
+
+    #[test]
+    fn depth_is_counted_exactly() {
+        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        assert_eq!(message(&nested(16)), "good");
+        assert!(message(&nested(17)).contains("deeper than 16"));
+        assert!(message(&nested(100_000)) != "good");
+    }
+
+    #[test]
+    fn every_value_knows_its_bytes() {
+        let text = "name: Welcome  # a word\nlist: [\"é\", b]\n";
+        let (root, flaws) = read(text);
+        assert_eq!(flaws, []);
+        let Value::Map(entries) = root.unwrap().value else { panic!() };
+        assert_eq!(&text[entries[0].1.place.bytes.clone()], "Welcome");
+        let Value::List(list) = &entries[1].1.value else { panic!() };
+        assert_eq!(&text[list[0].place.bytes.clone()], "\"é\"");
+        assert_eq!(&text[list[1].place.bytes.clone()], "b");
+    }
+}
