@@ -1,1 +1,126 @@
-//! The rules: one file per subject.
+//! The rules: one file per subject. Findings are values; nothing here reads a file.
+//!
+//! [`folder`] judges one template folder, [`tree`] what can only be seen over all of them.
+
+mod assets;
+mod characters;
+mod fields;
+mod findings;
+pub mod table;
+mod verdict;
+
+use std::collections::BTreeMap;
+
+use crate::desired::{Id, Key, Row, Template};
+use crate::diagnostic::Diagnostic;
+use crate::source::{Folder, Problem, Walk};
+
+pub use findings::{Levels, finding, sorted};
+pub use verdict::{Contract, Variable, Verdict};
+
+/// What a run of checks is given.
+#[derive(Debug, Clone)]
+pub struct Rules<'a> {
+    /// The severities.
+    pub levels: &'a Levels,
+    /// The environment's name.
+    pub environment: &'a str,
+    /// Measures a request in bytes as serialized; the checks know no wire.
+    pub measure: fn(&Template) -> u64,
+}
+
+/// Judges one folder and lets go of it.
+#[must_use]
+pub fn folder(mut folder: Folder, rules: &Rules<'_>) -> Verdict {
+    let mut findings = findings::Findings::new(rules.levels);
+    if folder.parsed {
+        fields::check(&folder, rules.environment, &mut findings);
+        assets::check(&folder, &mut findings);
+        characters::check(&folder, &mut findings);
+    }
+    let adopt = adopt(&folder, rules.environment, &mut findings);
+    let moved_from = moved_from(&folder, &mut findings);
+    let name = folder.manifest.name.as_ref().map(|name| (name.value.clone(), folder.locate(&name.place)));
+    findings.problems(std::mem::take(&mut folder.problems));
+    let template = folder.take_template();
+    let request_bytes = (rules.measure)(&template);
+    assets::request(&folder.manifest_path(), &template, request_bytes, &mut findings);
+    let mut verdict = Verdict { findings: findings.finish(), name, ..Verdict::default() };
+    if !verdict.has_error() {
+        let digest = template.digest();
+        verdict.row = Some(Row { name: template.name, digest, request_bytes, adopt, moved_from });
+    }
+    verdict
+}
+
+/// `ids.<environment>`
+fn adopt(folder: &Folder, environment: &str, findings: &mut findings::Findings<'_>) -> Option<Id> {
+    let mut adopt = None;
+    for (name, id) in &folder.manifest.ids {
+        match Id::new(id.value.clone()) {
+            Ok(id) if name.value == environment => adopt = Some(id),
+            Ok(_) => {}
+            Err(error) => findings.at(&table::BAD_VALUE, folder, &id.place, format!("`{}` is {error}", id.value)),
+        }
+    }
+    adopt
+}
+
+/// `moved_from`
+fn moved_from(folder: &Folder, findings: &mut findings::Findings<'_>) -> Option<Key> {
+    let spot = folder.manifest.moved_from.as_ref()?;
+    match Key::new(spot.value.clone()) {
+        Ok(key) if key == folder.key => {
+            findings.at(&table::BAD_VALUE, folder, &spot.place, "`moved_from` is this template's own key");
+            None
+        }
+        Ok(key) => Some(key),
+        Err(error) => {
+            let message = format!("`{}` cannot be a key: {error}", spot.value);
+            findings.at(&table::BAD_VALUE, folder, &spot.place, message);
+            None
+        }
+    }
+}
+
+/// The verdicts of a whole walk, by key, with the findings that need all of them.
+#[derive(Debug, Default)]
+pub struct Tree {
+    /// One verdict per template folder.
+    pub verdicts: BTreeMap<Key, Verdict>,
+    /// Findings about the tree itself, sorted.
+    pub findings: Vec<Diagnostic>,
+}
+
+/// Judges what can only be seen over the whole tree: names, keys, and what the walk itself met.
+#[must_use]
+pub fn tree(walk: Walk<Verdict>) -> Tree {
+    let mut tree = Tree::default();
+    let mut findings: Vec<Diagnostic> = walk.problems.into_iter().map(|problem: Problem| finding(problem)).collect();
+    let mut folders = walk.folders;
+    folders.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
+    let mut by_case: BTreeMap<String, Key> = BTreeMap::new();
+    let mut by_name: BTreeMap<String, String> = BTreeMap::new();
+    for (key, path, verdict) in folders {
+        let folded = key.as_str().to_lowercase();
+        if let Some(first) = by_case.get(&folded) {
+            let message = format!("`{key}` and `{first}` are one folder where case or Unicode form does not count");
+            let location = crate::diagnostic::Location::whole(path);
+            findings.push(Diagnostic::new(&table::KEY_INVALID, location, message).help("rename one of them"));
+        } else {
+            by_case.insert(folded, key.clone());
+        }
+        if let Some((name, location)) = &verdict.name {
+            if let Some(first) = by_name.get(name) {
+                let message = format!("`{name}` is also the name of {first}");
+                let finding = Diagnostic::new(&table::NAME_DUPLICATE, location.clone(), message);
+                findings.push(finding.help("give each template a name of its own"));
+            } else {
+                by_name.insert(name.clone(), location.path.clone());
+            }
+        }
+        tree.verdicts.entry(key).or_insert(verdict);
+    }
+    tree.findings = sorted(findings);
+    tree
+}

@@ -1,11 +1,13 @@
 //! The command line: the only room that prints. One file per command, `report/` has one per output format.
 
+pub mod checked;
 mod completions;
 mod exit;
 pub mod report;
 mod sandbox;
 pub mod selection;
 pub mod terminal;
+mod validate;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -48,6 +50,7 @@ pub struct Global {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Validate(validate::ValidateArgs),
     Completions(completions::CompletionsArgs),
     Man(completions::ManArgs),
     Sandbox(sandbox::Args),
@@ -60,6 +63,8 @@ pub struct Context {
     pub global: Global,
     /// Where data and talk go.
     pub terminal: Terminal,
+    /// The working directory, absolute.
+    pub cwd: PathBuf,
 }
 
 /// Reads the command line of this process, runs it, and says with which code to end.
@@ -76,7 +81,8 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
             return if error.use_stderr() { Exit::Usage } else { Exit::Done };
         }
     };
-    let context = Context { terminal: Terminal::new(&cli.global), global: cli.global };
+    let cwd = std::env::current_dir().unwrap_or_default();
+    let context = Context { terminal: Terminal::new(&cli.global), global: cli.global, cwd };
     match dispatch(&context, cli.command) {
         Ok(exit) => exit,
         Err(error) => context.terminal.failure(&error),
@@ -85,6 +91,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
 
 fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
     match command {
+        Command::Validate(args) => validate::run(context, &args),
         Command::Completions(args) => completions::completions(context, &args),
         Command::Man(args) => completions::man(context, &args),
         Command::Sandbox(args) => sandbox::run(context, args),

@@ -59,6 +59,12 @@ impl Terminal {
         }
     }
 
+    /// Writes a report to stderr through a closure, also with `--quiet`. A stream that fails is no error.
+    pub fn report(&self, write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) {
+        let mut err = io::BufWriter::new(anstream::stderr().lock());
+        let _ = write(&mut err).and_then(|()| err.flush());
+    }
+
     /// One line of talk to stderr, unless `--quiet`.
     pub fn say(&self, line: impl fmt::Display) {
         if !self.quiet {

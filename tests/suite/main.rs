@@ -17,3 +17,4 @@ mod support;
 mod architecture;
 mod command_line;
 mod docs;
+mod validate;

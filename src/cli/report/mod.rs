@@ -1,5 +1,9 @@
 //! One file per output format. Each turns a value into text; nothing here prints.
 
+pub mod concise;
+pub mod findings_json;
 pub mod ids;
 pub mod plan_json;
 pub mod plan_text;
+pub mod snippets;
+pub mod summary;

@@ -1,0 +1,82 @@
+//! The table of rules: every row that `explain`, `docs/rules.md`, SARIF and `[lint]` speak of.
+
+mod service;
+
+use crate::diagnostic::Rule;
+
+/// Makes the rows of one group: a constant per rule, and the list of them in the order of the file.
+macro_rules! rules {
+    ($group:literal: $(
+        $(#[$fix:ident])? $id:ident $name:literal $severity:ident $profile:ident
+        $summary:literal
+        why $why:literal
+        wrong $wrong:literal
+        right $right:literal
+        source $source:literal
+    )*) => {
+        use crate::diagnostic::{Profile, Rule, Severity};
+        $(
+            #[doc = $summary]
+            pub static $id: Rule = Rule {
+                name: $name,
+                group: $group,
+                severity: Severity::$severity,
+                profile: Profile::$profile,
+                fix: $crate::check::table::is_fix!($($fix)?),
+                summary: $summary,
+                why: $why,
+                wrong: $wrong,
+                right: $right,
+                source: $source,
+            };
+        )*
+        /// The rows of this group.
+        pub static ALL: &[&Rule] = &[$(&$id),*];
+    };
+}
+macro_rules! is_fix {
+    () => {
+        false
+    };
+    (fix) => {
+        true
+    };
+}
+pub(crate) use {is_fix, rules};
+
+pub use service::*;
+
+/// The groups, in the order of the documentation.
+static GROUPS: &[&[&Rule]] = &[service::ALL];
+
+/// Every rule, group by group.
+pub fn all() -> impl Iterator<Item = &'static Rule> {
+    GROUPS.iter().flat_map(|group| group.iter().copied())
+}
+
+/// The rule with a name.
+#[must_use]
+pub fn rule(name: &str) -> Option<&'static Rule> {
+    all().find(|rule| rule.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_whole_and_its_name_is_its_own() {
+        let mut names = std::collections::BTreeSet::new();
+        for rule in all() {
+            assert!(names.insert(rule.name), "{} stands twice", rule.name);
+            assert!(
+                rule.name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'),
+                "{}",
+                rule.name
+            );
+            for text in [rule.summary, rule.why, rule.wrong, rule.right, rule.source] {
+                assert!(!text.trim().is_empty() && !text.contains('!') || rule.group != "service", "{}", rule.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Reading and checking the whole tree: what every command does first.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::report::{concise, summary};
+use super::{Context, Exit, Failure};
+use crate::check::{self, Contract, Levels, Rules, Verdict};
+use crate::client;
+use crate::desired::{Desired, Key, Template};
+use crate::diagnostic::{Diagnostic, Profile, Severity};
+use crate::source::{Environment, EnvironmentError, OpenError, Project};
+
+/// The tree, read and checked.
+#[derive(Debug, Default)]
+pub struct Checked {
+    /// One row per template without errors. It is all that should exist when [`Checked::errors`] is 0.
+    pub desired: Desired,
+    /// Every finding, sorted.
+    pub findings: Vec<Diagnostic>,
+    /// Every template folder, also those that do not parse: none of them is removed.
+    pub folders: BTreeSet<Key>,
+    /// The variables of each template.
+    pub contracts: BTreeMap<Key, Contract>,
+}
+
+impl Checked {
+    /// How many findings are errors.
+    #[must_use]
+    pub fn errors(&self) -> usize {
+        self.findings.iter().filter(|finding| finding.severity == Severity::Error).count()
+    }
+}
+
+/// Opens the project that the global options name.
+///
+/// # Errors
+///
+/// Exit 1 without a letterpress.toml, exit 3 with its findings when it is wrong.
+pub fn project(context: &Context) -> anyhow::Result<Project> {
+    match Project::open(context.global.project.as_deref(), &context.cwd) {
+        Ok(project) => Ok(project),
+        Err(OpenError::Config(problems)) => {
+            let findings = check::sorted(problems.into_iter().map(check::finding).collect());
+            Err(refuse(context, &findings))
+        }
+        Err(error @ OpenError::NotFound { .. }) => {
+            let help = "`letterpress init` writes a project that works; `-C DIR` names the folder of one";
+            Err(Failure::new(Exit::Failed, error.to_string()).help(help).into())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The environment that the global options name, or the default one.
+///
+/// # Errors
+///
+/// Exit 64 when there is none of that name.
+pub fn environment<'p>(context: &Context, project: &'p Project) -> anyhow::Result<&'p Environment> {
+    project.environment(context.global.environment.as_deref()).map_err(|error| {
+        let message = error.to_string();
+        let (meant, known) = match error {
+            EnvironmentError::Unknown { meant, known, .. } => (meant, known),
+            EnvironmentError::Unnamed { known } => (None, known),
+        };
+        let meant = meant.map_or_else(String::new, |word| format!("did you mean `{word}`?\n"));
+        let help = format!("{meant}choose with `-e`: {}", known.join(", "));
+        Failure::new(Exit::Usage, message).help(help).into()
+    })
+}
+
+/// Reads and checks every template, on all cores and in bounded memory. Findings are returned, not printed.
+///
+/// # Errors
+///
+/// Exit 3 when `[lint]` is wrong.
+pub fn check(
+    context: &Context,
+    project: &Project,
+    environment: &Environment,
+    profile: Profile,
+    only: Option<&(dyn Fn(&str) -> bool + Sync)>,
+) -> anyhow::Result<Checked> {
+    let (levels, wrong) = Levels::new(profile, &project.config);
+    if !wrong.is_empty() {
+        return Err(refuse(context, &wrong));
+    }
+    let rules = Rules { levels: &levels, environment: &environment.name, measure: client::body::request_bytes };
+    let walk = project.walk(environment, only, |folder| check::folder(folder, &rules));
+    let tree = check::tree(walk);
+    let mut checked = Checked { findings: tree.findings, ..Checked::default() };
+    for (key, Verdict { row, findings, contract, .. }) in tree.verdicts {
+        checked.findings.extend(findings);
+        checked.contracts.insert(key.clone(), contract);
+        if let Some(row) = row {
+            checked.desired.templates.insert(key.clone(), row);
+        }
+        checked.folders.insert(key);
+    }
+    checked.findings = check::sorted(checked.findings);
+    Ok(checked)
+}
+
+/// Reads and checks every template for a command that needs all of them good: prints the findings on stderr, warnings included.
+///
+/// # Errors
+///
+/// Exit 3 when a finding is an error.
+pub fn require(context: &Context, project: &Project, environment: &Environment) -> anyhow::Result<Checked> {
+    let checked = check(context, project, environment, Profile::Default, None)?;
+    if checked.errors() > 0 {
+        return Err(refuse(context, &checked.findings));
+    }
+    for finding in &checked.findings {
+        context.terminal.detail(concise::line(finding));
+    }
+    Ok(checked)
+}
+
+/// Reads one template in full, to send it. The caller compares its digest with the row's: the file may have changed since.
+///
+/// # Errors
+///
+/// Exit 3 when the folder is gone or has errors now.
+pub fn template(project: &Project, environment: &Environment, key: &Key) -> anyhow::Result<Template> {
+    let changed = |what: &str| Failure::new(Exit::Findings, format!("template `{key}` {what}"));
+    let folder = project.folder(environment, key).map_err(|error| changed(&format!("cannot be read: {error}")))?;
+    let mut folder = folder.ok_or_else(|| changed("is gone"))?;
+    let broken = |severity: Option<Severity>| severity.is_none_or(|severity| severity == Severity::Error);
+    if !folder.parsed || folder.problems.iter().any(|problem| broken(problem.severity)) {
+        return Err(changed("has errors now").help("run `letterpress validate`").into());
+    }
+    Ok(folder.take_template())
+}
+
+/// Prints findings that end the run, and makes the failure that says so.
+fn refuse(context: &Context, findings: &[Diagnostic]) -> anyhow::Error {
+    context.terminal.report(|out| super::report::snippets::write(out, findings));
+    Failure::new(Exit::Findings, summary::sentence(findings)).into()
+}
+
+/// A path of the command line as one below the project's root, parts joined by `/`; nothing when it is elsewhere.
+#[must_use]
+pub fn below(project: &Project, cwd: &Path, path: &Path) -> Option<String> {
+    let mut parts = Vec::new();
+    for part in cwd.join(path).components() {
+        match part {
+            std::path::Component::ParentDir => {
+                parts.pop();
+            }
+            std::path::Component::CurDir => {}
+            other => parts.push(other.as_os_str().to_owned()),
+        }
+    }
+    let whole: std::path::PathBuf = parts.iter().collect();
+    let below = whole.strip_prefix(&project.root).ok()?;
+    below.to_str().map(str::to_owned)
+}

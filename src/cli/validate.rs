@@ -1,0 +1,101 @@
+//! `letterpress validate`: check offline. No key, no network, no state.
+
+use std::path::PathBuf;
+
+use super::report::{concise, findings_json, snippets, summary};
+use super::{Context, Exit, checked};
+use crate::diagnostic::Profile;
+use crate::source::{FILE, MANIFEST, Project};
+
+/// Check the templates offline: no key, no network, no state
+#[derive(Debug, clap::Args)]
+pub struct ValidateArgs {
+    /// Files or folders, as pre-commit hands them; only the templates they belong to are checked
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// The form of the findings
+    #[arg(long, value_enum, default_value = "text", env = "LETTERPRESS_FORMAT")]
+    format: Format,
+    /// Which set of rules to use
+    #[arg(long, value_enum, default_value = "default", env = "LETTERPRESS_PROFILE")]
+    profile: Set,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// With the lines they are about
+    Text,
+    /// One line each
+    Concise,
+    /// One JSON value, with the variables of each template
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Set {
+    /// What holds on good templates
+    Default,
+    /// And accessibility
+    A11y,
+    /// Everything
+    Strict,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// No project, a wrong environment, a wrong letterpress.toml.
+pub fn run(context: &Context, args: &ValidateArgs) -> anyhow::Result<Exit> {
+    let project = checked::project(context)?;
+    let environment = checked::environment(context, &project)?;
+    let profile = match args.profile {
+        Set::Default => Profile::Default,
+        Set::A11y => Profile::A11y,
+        Set::Strict => Profile::Strict,
+    };
+    let chosen = chosen(context, &project, &args.paths);
+    let only =
+        |folder: &str| chosen.as_ref().is_none_or(|chosen| chosen.iter().any(|path| touches(&project, path, folder)));
+    let narrowed: Option<&(dyn Fn(&str) -> bool + Sync)> = if chosen.is_some() { Some(&only) } else { None };
+    let checked = checked::check(context, &project, environment, profile, narrowed)?;
+    match args.format {
+        Format::Text => context.terminal.stream(|out| snippets::write(out, &checked.findings))?,
+        Format::Concise => context.terminal.stream(|out| concise::write(out, &checked.findings))?,
+        Format::Json => context.terminal.stream(|out| findings_json::write(out, &environment.name, &checked))?,
+    }
+    let count = checked.folders.len();
+    let templates = if count == 1 { "template" } else { "templates" };
+    context.terminal.say(format_args!("{count} {templates} checked: {}", summary::sentence(&checked.findings)));
+    Ok(if checked.errors() > 0 { Exit::Findings } else { Exit::Done })
+}
+
+/// The paths below the root; nothing when everything is to be checked: without paths, or when letterpress.toml is among them.
+fn chosen(context: &Context, project: &Project, paths: &[PathBuf]) -> Option<Vec<String>> {
+    if paths.is_empty() {
+        return None;
+    }
+    let below: Vec<String> = paths.iter().filter_map(|path| checked::below(project, &context.cwd, path)).collect();
+    let all =
+        |path: &String| path.is_empty() || path == FILE || project.config.templates.value.starts_with(path.as_str());
+    if below.iter().any(all) { None } else { Some(below) }
+}
+
+/// Whether a path, which may be gone, belongs to a template folder or holds it.
+fn touches(project: &Project, path: &str, folder: &str) -> bool {
+    let holds = |outer: &str, inner: &str| {
+        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    if holds(path, folder) {
+        return true;
+    }
+    if !holds(folder, path) {
+        return false;
+    }
+    // A file belongs to the nearest template folder above it, and templates nest.
+    let nearest = path
+        .rmatch_indices('/')
+        .map(|(at, _)| &path[..at])
+        .find(|above| project.root.join(above).join(MANIFEST).symlink_metadata().is_ok());
+    nearest == Some(folder)
+}
