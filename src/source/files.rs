@@ -227,7 +227,7 @@ mod tests {
             ("a/LPT1", Fault::PathUnportable),
             ("a.", Fault::PathUnportable),
             ("a\u{0}b", Fault::PathUnportable),
-            ("a:stream", Fault::PathUnportable),
+            ("name:stream", Fault::PathUnportable),
             (".git/config", Fault::PathGit),
             ("x/.GIT/config", Fault::PathGit),
             (".g\u{200c}it/config", Fault::PathGit),
