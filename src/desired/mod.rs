@@ -4,6 +4,7 @@
 //! bodies (a project of 10,000 templates fits in a few megabytes). The full [`Template`] is read again, and its digest compared, for
 //! the few that an apply sends.
 
+mod content;
 mod digest;
 mod id;
 mod key;
@@ -14,6 +15,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use content::{Content, ContentFile};
 pub use digest::{Digest, Hasher};
 pub use id::{Id, IdError};
 pub use key::{Key, KeyError};

@@ -89,45 +89,85 @@ impl Template {
     /// It does not depend on the manifest's formatting, key order or line ends (bodies count byte for byte), nor on where files are.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        let mut hasher = Hasher::default();
-        hasher.part(b"letterpress template 1");
-        hasher.part(self.name.as_bytes());
-        let optional = [
-            &self.subject,
-            &self.sender_email,
-            &self.sender_name,
-            &self.reply_to,
-            &self.html,
-            &self.plaintext,
-            &self.amp,
-        ];
-        for part in optional {
-            match part {
-                Some(text) => {
-                    hasher.part(b"+");
-                    hasher.part(text.as_bytes());
-                }
-                None => hasher.part(b"-"),
-            }
-        }
-        hasher.part(self.builder.word().as_bytes());
-        hasher.part(&[u8::from(self.check_links), u8::from(self.check_read)]);
-        for map in [&self.global_replacements, &self.global_info, &self.headers] {
-            hasher.part(&(map.len() as u64).to_le_bytes());
-            for (name, value) in map {
-                hasher.part(name.as_bytes());
-                hasher.part(value.as_bytes());
-            }
-        }
-        for list in [&self.attachments, &self.inline_attachments] {
-            hasher.part(&(list.len() as u64).to_le_bytes());
-            for file in list {
-                hasher.part(file.name.as_bytes());
-                hasher.part(file.mime.as_bytes());
-                hasher.part(&file.bytes.to_le_bytes());
-                hasher.part(file.digest.bytes());
-            }
-        }
-        hasher.digest()
+        digest(&Parts {
+            name: &self.name,
+            texts: [
+                &self.subject,
+                &self.sender_email,
+                &self.sender_name,
+                &self.reply_to,
+                &self.html,
+                &self.plaintext,
+                &self.amp,
+            ],
+            builder: self.builder,
+            switches: [self.check_links, self.check_read],
+            maps: [&self.global_replacements, &self.global_info, &self.headers],
+            files: [&self.attachments, &self.inline_attachments]
+                .map(|list| list.iter().map(Attachment::parts).collect()),
+        })
     }
+}
+
+impl Attachment {
+    fn parts(&self) -> FileParts<'_> {
+        FileParts { name: &self.name, mime: &self.mime, bytes: self.bytes, digest: &self.digest }
+    }
+}
+
+/// All that a template's digest is made of, wherever it is kept.
+pub(super) struct Parts<'a> {
+    pub(super) name: &'a str,
+    /// Subject, sender address, sender name, reply-to; html, plaintext, amp.
+    pub(super) texts: [&'a Option<String>; 7],
+    pub(super) builder: Builder,
+    /// Click tracking, read tracking.
+    pub(super) switches: [bool; 2],
+    /// Replacements, info, headers.
+    pub(super) maps: [&'a BTreeMap<String, String>; 3],
+    /// Attachments, inline attachments.
+    pub(super) files: [Vec<FileParts<'a>>; 2],
+}
+
+/// What a digest knows of a file.
+pub(super) struct FileParts<'a> {
+    pub(super) name: &'a str,
+    pub(super) mime: &'a str,
+    pub(super) bytes: u64,
+    pub(super) digest: &'a Digest,
+}
+
+/// The digest of a template's parts.
+pub(super) fn digest(parts: &Parts<'_>) -> Digest {
+    let mut hasher = Hasher::default();
+    hasher.part(b"letterpress template 1");
+    hasher.part(parts.name.as_bytes());
+    for part in parts.texts {
+        match part {
+            Some(text) => {
+                hasher.part(b"+");
+                hasher.part(text.as_bytes());
+            }
+            None => hasher.part(b"-"),
+        }
+    }
+    hasher.part(parts.builder.word().as_bytes());
+    hasher.part(&parts.switches.map(u8::from));
+    for map in parts.maps {
+        hasher.part(&(map.len() as u64).to_le_bytes());
+        for (name, value) in map {
+            hasher.part(name.as_bytes());
+            hasher.part(value.as_bytes());
+        }
+    }
+    for list in &parts.files {
+        hasher.part(&(list.len() as u64).to_le_bytes());
+        for file in list {
+            hasher.part(file.name.as_bytes());
+            hasher.part(file.mime.as_bytes());
+            hasher.part(&file.bytes.to_le_bytes());
+            hasher.part(file.digest.bytes());
+        }
+    }
+    hasher.digest()
 }

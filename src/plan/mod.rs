@@ -2,6 +2,7 @@
 //!
 //! The plan is one value that is printed, saved and executed, so that what was reviewed is what is applied.
 
+mod changes;
 mod file;
 mod step;
 
@@ -14,6 +15,7 @@ use crate::desired::{Desired, Digest, Id, Key, Row};
 use crate::limits;
 use crate::state::{Account, Entry, Record, Stamp, State};
 
+pub use changes::{Changes, FieldChange, FileChange, Hunk, Line, Part, PartChange, Segment, Sentence, Sign, changes};
 pub use file::{PlanFile, PlanFileError, Stale};
 pub use step::{Action, Step, Why};
 
