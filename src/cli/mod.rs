@@ -1,9 +1,14 @@
 //! The command line: the only room that prints. One file per command, `report/` has one per output format.
 
+mod build;
 pub mod checked;
 mod completions;
 mod exit;
+mod ids;
+mod init;
+pub mod place;
 pub mod report;
+pub mod runtime;
 mod sandbox;
 pub mod selection;
 pub mod terminal;
@@ -18,9 +23,15 @@ use clap::{Parser, Subcommand};
 pub use exit::{Exit, Failure};
 pub use terminal::Terminal;
 
+/// What a newcomer types, at the end of the help.
+const TOUR: &str = "\
+Begin:        letterpress init, then letterpress validate, then letterpress apply
+Pull request: letterpress validate && letterpress plan --format markdown
+On merge:     letterpress apply --yes";
+
 /// Templates-as-code for transactional email: check offline, plan in the pull request, apply on merge.
 #[derive(Debug, Parser)]
-#[command(name = "letterpress", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(name = "letterpress", version, max_term_width = 100, disable_help_subcommand = true, after_help = TOUR)]
 struct Cli {
     #[command(flatten)]
     global: Global,
@@ -28,32 +39,39 @@ struct Cli {
     command: Command,
 }
 
+/// The heading of [`Global`] in every help.
+const GLOBAL: &str = "Global options";
+
 /// Options that every command takes.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Global {
     /// The project's folder; else the nearest one upward with letterpress.toml
-    #[arg(short = 'C', long, global = true, value_name = "DIR", env = "LETTERPRESS_PROJECT")]
+    #[arg(short = 'C', long, global = true, help_heading = GLOBAL, value_name = "DIR", env = "LETTERPRESS_PROJECT")]
     pub project: Option<PathBuf>,
     /// The environment of letterpress.toml to work on
-    #[arg(short, long, global = true, value_name = "NAME", env = "LETTERPRESS_ENVIRONMENT")]
+    #[arg(short, long, global = true, help_heading = GLOBAL, value_name = "NAME", env = "LETTERPRESS_ENVIRONMENT")]
     pub environment: Option<String>,
     /// When to use colour
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", env = "LETTERPRESS_COLOR")]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "WHEN", default_value = "auto", env = "LETTERPRESS_COLOR")]
     pub color: clap::ColorChoice,
     /// Only errors and data
-    #[arg(short, long, global = true, env = "LETTERPRESS_QUIET")]
+    #[arg(short, long, global = true, help_heading = GLOBAL, env = "LETTERPRESS_QUIET")]
     pub quiet: bool,
     /// Say more; twice for every request
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    #[arg(short, long, global = true, help_heading = GLOBAL, action = clap::ArgAction::Count)]
     pub verbose: u8,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Init(init::InitArgs),
+    New(init::NewArgs),
     Validate(validate::ValidateArgs),
+    Build(build::Args),
+    Ids(ids::Args),
+    Sandbox(sandbox::Args),
     Completions(completions::CompletionsArgs),
     Man(completions::ManArgs),
-    Sandbox(sandbox::Args),
 }
 
 /// What every command is given: the global options, the terminal, and the outside world as inputs.
@@ -91,6 +109,10 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
 
 fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
     match command {
+        Command::Init(args) => init::init(context, &args),
+        Command::New(args) => init::new(context, &args),
+        Command::Build(args) => build::run(context, &args),
+        Command::Ids(args) => ids::run(context, &args),
         Command::Validate(args) => validate::run(context, &args),
         Command::Completions(args) => completions::completions(context, &args),
         Command::Man(args) => completions::man(context, &args),

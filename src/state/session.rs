@@ -176,8 +176,8 @@ pub struct Session {
     pub(crate) register: Register,
     pub(crate) ledger: Ledger,
     pub(crate) run: Run,
-    pub(crate) place: String,
-    pub(crate) healed: Healed,
+    place: String,
+    healed: Healed,
 }
 
 impl Session {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use super::{Context, Exit, Failure};
+use super::{Context, Exit, Failure, checked};
 use crate::desired::Key;
 
 /// A project that works: (path, content).
@@ -71,8 +71,8 @@ pub fn init(context: &Context, args: &InitArgs) -> anyhow::Result<Exit> {
 pub fn new(context: &Context, args: &NewArgs) -> anyhow::Result<Exit> {
     let key = Key::new(args.key.as_str())
         .map_err(|error| Failure::new(Exit::Usage, format!("`{}` cannot be a key: {error}", args.key)))?;
-    let project = context.project()?;
-    let folder = project.templates().join(key.as_str());
+    let project = checked::project(context)?;
+    let folder = project.root.join(&project.config.templates.value).join(key.as_str());
     if folder.join("manifest.yaml").exists() {
         return Err(Failure::new(Exit::Failed, format!("{} is a template already", folder.display())).into());
     }
