@@ -1,8 +1,11 @@
 //! The command line: the only room that prints. One file per command, `report/` has one per output format.
 
+mod account;
 mod build;
 pub mod checked;
 mod completions;
+pub mod dates;
+pub mod environment;
 mod exit;
 mod ids;
 mod init;
@@ -11,6 +14,7 @@ pub mod report;
 pub mod runtime;
 mod sandbox;
 pub mod selection;
+pub mod service;
 pub mod terminal;
 mod validate;
 
@@ -69,6 +73,7 @@ enum Command {
     Validate(validate::ValidateArgs),
     Build(build::Args),
     Ids(ids::Args),
+    Account(account::AccountArgs),
     Sandbox(sandbox::Args),
     Completions(completions::CompletionsArgs),
     Man(completions::ManArgs),
@@ -116,6 +121,7 @@ fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Validate(args) => validate::run(context, &args),
         Command::Completions(args) => completions::completions(context, &args),
         Command::Man(args) => completions::man(context, &args),
+        Command::Account(args) => account::account(context, &args),
         Command::Sandbox(args) => sandbox::run(context, args),
     }
 }

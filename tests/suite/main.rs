@@ -14,6 +14,7 @@ mod http;
 mod sandbox;
 mod support;
 
+mod account;
 mod architecture;
 mod command_line;
 mod docs;
