@@ -10,6 +10,7 @@ mod exit;
 mod ids;
 mod init;
 pub mod place;
+pub mod plan;
 pub mod report;
 pub mod runtime;
 mod sandbox;
@@ -71,6 +72,7 @@ enum Command {
     Init(init::InitArgs),
     New(init::NewArgs),
     Validate(validate::ValidateArgs),
+    Plan(plan::Args),
     Build(build::Args),
     Ids(ids::Args),
     Account(account::AccountArgs),
@@ -119,6 +121,7 @@ fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Build(args) => build::run(context, &args),
         Command::Ids(args) => ids::run(context, &args),
         Command::Validate(args) => validate::run(context, &args),
+        Command::Plan(args) => plan::run(context, &args),
         Command::Completions(args) => completions::completions(context, &args),
         Command::Man(args) => completions::man(context, &args),
         Command::Account(args) => account::account(context, &args),

@@ -18,4 +18,5 @@ mod account;
 mod architecture;
 mod command_line;
 mod docs;
+mod plans;
 mod validate;

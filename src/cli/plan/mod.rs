@@ -1,0 +1,98 @@
+//! `letterpress plan`: what an apply would do. No lock, no key, no network to the service.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use jiff::Timestamp;
+
+use super::checked::{self, Checked};
+use super::report::{plan_json, plan_text};
+use super::selection::{Selection, SelectionArgs};
+use super::{Context, Exit, place, runtime};
+use crate::plan::{self, Options, Plan, PlanFile};
+use crate::source::{Environment, Project};
+use crate::state::State;
+
+/// Show what apply would do: no lock, no key, no request
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The form of the plan
+    #[arg(long, value_enum, value_name = "FORM", default_value = "text", env = "LETTERPRESS_PLAN_FORMAT")]
+    format: Format,
+    /// Also write the plan to FILE, for `apply FILE`
+    #[arg(long, value_name = "FILE", env = "LETTERPRESS_PLAN_OUT")]
+    out: Option<PathBuf>,
+    /// End with 2 when changes are pending
+    #[arg(long, env = "LETTERPRESS_DETAILED_EXITCODE")]
+    detailed_exitcode: bool,
+    #[command(flatten)]
+    selection: SelectionArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// One JSON value (`letterpress schema plan` describes it)
+    Json,
+}
+
+/// Runs `plan`.
+///
+/// # Errors
+///
+/// Findings, an unusable state, a plan file that cannot be written.
+pub fn run(context: &Context, args: &Args) -> anyhow::Result<Exit> {
+    let selection = args.selection.read()?;
+    let project = checked::project(context)?;
+    let environment = checked::environment(context, &project)?;
+    let checked = checked::require(context, &project, environment)?;
+    let state = state(&project, environment)?;
+    let plan = make(environment, &checked, &state, &selection, false);
+    match args.format {
+        Format::Text => context.terminal.data(plan_text::render(&plan, Timestamp::now())),
+        Format::Json => context.terminal.data(json(&plan)?),
+    }
+    if let Some(path) = &args.out
+        && plan.conflicts.is_empty()
+    {
+        save(&context.cwd.join(path), &plan)?;
+    }
+    Ok(match &plan {
+        plan if !plan.conflicts.is_empty() => Exit::Findings,
+        plan if args.detailed_exitcode && !plan.steps.is_empty() => Exit::Changes,
+        _ => Exit::Done,
+    })
+}
+
+/// Plans what the checked files ask for.
+#[must_use]
+pub fn make(
+    environment: &Environment,
+    checked: &Checked,
+    state: &State,
+    selection: &Selection,
+    reassert: bool,
+) -> Plan {
+    let options = Options { environment: &environment.name, reassert, selects: &|key| selection.selects(key) };
+    plan::plan(&checked.desired, &checked.folders, state, options)
+}
+
+/// The state as it is now, without holding it.
+fn state(project: &Project, environment: &Environment) -> anyhow::Result<State> {
+    runtime::run(async { Ok(place::read(project, environment).await?) })
+}
+
+fn json(plan: &Plan) -> anyhow::Result<String> {
+    Ok(serde_json::to_string_pretty(&plan_json::value(plan))? + "\n")
+}
+
+/// Writes a plan file whole: a reader never sees half of it.
+fn save(path: &Path, plan: &Plan) -> anyhow::Result<()> {
+    let cannot = || format!("cannot write {}", path.display());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(cannot)?;
+    std::io::Write::write_all(&mut file, &PlanFile::new(plan.clone()).to_json()?).with_context(cannot)?;
+    file.persist(path).with_context(cannot)?;
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! `plan`: what it says, in which form, and with which code it ends.
+
+use crate::support::Project;
+
+#[test]
+fn a_first_plan_creates_everything_and_needs_no_state_for_the_built_in_service() {
+    let project = Project::new().template("welcome").template("billing/receipt");
+    let outcome = project.run(["plan"]).exits(0);
+    assert_eq!(
+        outcome.stdout,
+        "local\n\n  + create  billing/receipt  billing/receipt\n  + create  welcome          welcome\n\nPlan: 2 to create; 0 unchanged.\nWhat is created cannot be deleted through the service's interface; 2 of 10,000 used afterwards.\n"
+    );
+    assert!(!project.path(".letterpress/state").exists(), "a plan wrote a state");
+    project.run(["plan", "--detailed-exitcode"]).exits(2);
+    project.run(["plan", "--only", "welcome"]).exits(0).stdout_has("1 to create").stdout_has("1 left out");
+    project.run(["plan", "--only", "["]).exits(64).stderr_has("not a glob");
+}
+
+#[test]
+fn json_has_the_digest_of_the_plan_file() {
+    let project = Project::new().template("welcome");
+    let json = project.run(["plan", "--format", "json", "--out", "plan.json"]).exits(0).json();
+    assert_eq!(json["steps"][0]["action"], "create");
+    assert_eq!(json["summary"]["templates_allowed"], 10_000);
+    let file: serde_json::Value = serde_json::from_str(&project.read("plan.json")).unwrap();
+    assert_eq!(file["digest"], json["digest"]);
+    assert!(!project.read("plan.json").contains("A line for the reader"), "a plan file holds no body");
+}
+
+#[test]
+fn errors_in_the_files_end_with_3_and_plan_nothing() {
+    let project = Project::new().template("welcome").file("templates/broken/manifest.yaml", "name: [\n");
+    let outcome = project.run(["plan"]).exits(3);
+    assert_eq!(outcome.stdout, "");
+    outcome.stderr_has("templates/broken/manifest.yaml");
+}
+
+#[test]
+fn a_missing_state_of_a_real_service_ends_with_5_and_says_the_way_out() {
+    let project = Project::empty()
+        .file(
+            "letterpress.toml",
+            "environment = \"production\"\n[environments.production]\nbase_url = \"https://api.example.com\"\n",
+        )
+        .template("welcome");
+    project.run(["plan"]).exits(5).stderr_has("has no state").stderr_has("letterpress state init");
+}
