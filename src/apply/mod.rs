@@ -1,1 +1,22 @@
-//! Doing it: a pure engine, and a driver with real I/O.
+//! Doing it: a pure engine, and a driver with real I/O (safety §5, §6).
+//!
+//! A new template takes two requests. The first reserves an id and carries no content; only when the id is written down, the second sends the
+//! content as an update, which may be sent again. Before each request its intent is certain in the state's log: [`request`] makes anything
+//! else impossible to write.
+
+mod driver;
+mod engine;
+mod event;
+mod item;
+mod job;
+mod outcome;
+mod policy;
+mod request;
+mod rescue;
+
+pub use driver::{Load, Means, run};
+pub use engine::Config;
+pub use event::{Event, Request};
+pub use job::Moved;
+pub use outcome::{Applied, Failed, Outcome, Refused, Saved, Stop};
+pub use rescue::Rescue;

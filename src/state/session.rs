@@ -176,8 +176,8 @@ pub struct Session {
     pub(crate) register: Register,
     pub(crate) ledger: Ledger,
     pub(crate) run: Run,
-    place: String,
-    healed: Healed,
+    pub(crate) place: String,
+    pub(crate) healed: Healed,
 }
 
 impl Session {

@@ -1,0 +1,125 @@
+//! The engine's real driver: HTTP, the store, clocks, signals.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use tokio::sync::watch;
+
+use super::engine::{Config, Effect, Engine, Input};
+use super::job::Moved;
+use super::request::{Answer, Ask};
+use super::{Event, Outcome, rescue};
+use crate::client::{Client, SendError};
+use crate::desired::{Key, Template};
+use crate::plan::Step;
+use crate::state::{Call, Clock, Gate, Healed, Register, Reply, Session, Stamp};
+
+/// Reads a template again, whole, or says why not.
+pub type Load = Arc<dyn Fn(&Key) -> Result<Template, String> + Send + Sync>;
+
+/// What an apply needs besides the steps and the state.
+pub struct Means<'a> {
+    /// The service.
+    pub client: &'a Client,
+    /// Reads a template again, whole; its digest is compared with the step's before anything of it is sent. Called from worker threads.
+    pub load: Load,
+    /// Is told everything as it happens.
+    pub tell: &'a mut dyn FnMut(&Event),
+    /// How often the run was interrupted (Ctrl-C, SIGTERM).
+    pub interrupts: watch::Receiver<u32>,
+    /// The folder for a rescue file, should the state not take what the run did.
+    pub rescue: &'a Path,
+}
+
+/// Carries out the steps of a plan, in any order, each at most once, and frees the state.
+///
+/// # Errors
+///
+/// [`Moved`] when a step was planned against an entry that has changed since; then nothing was done, and the state is free again.
+pub async fn run(steps: &[Step], session: Session, config: Config, means: Means<'_>) -> Result<Outcome, Moved> {
+    let Means { client, load, tell, mut interrupts, rescue } = means;
+    let Session { register, ledger, run, place, healed } = session;
+    let (clock, lineage) = (run.clock, ledger.state().lineage);
+    let stamp = Stamp { at: clock.now().wall, who: run.who.clone(), run: run.id };
+    let mut engine = match Engine::new(steps, ledger, healed, config, stamp, run.entropy.clone(), clock.now()) {
+        Ok(engine) => engine,
+        Err((moved, ledger)) => {
+            // The lease must not outlive a run that does nothing; should this fail, it ends by itself.
+            let session = Session { register, ledger: *ledger, run, place, healed: Healed::default() };
+            let _ = session.release().await;
+            return Err(moved);
+        }
+    };
+    let mut store = FuturesUnordered::new();
+    let mut requests = FuturesUnordered::new();
+    let mut seen = 0;
+    let mut input = Input::Wake;
+    loop {
+        for effect in engine.handle(input, clock.now()) {
+            match effect {
+                Effect::Tell(event) => tell(&event),
+                Effect::Store(call) => store.push(answer(&register, call)),
+                Effect::Send(number, key, ask) => {
+                    let gate = Arc::clone(engine.gate());
+                    requests.push(send(client, number, key, ask, gate, clock, Arc::clone(&load)));
+                }
+            }
+        }
+        if engine.is_over() {
+            break;
+        }
+        let wake = engine.wake_at(clock.now()).unwrap_or(Duration::MAX / 4);
+        let rest = wake.saturating_sub(clock.now().mono).min(Duration::from_secs(3_600));
+        input = tokio::select! {
+            biased;
+            count = changed(&mut interrupts, seen) => { seen = count; Input::Interrupt }
+            Some(reply) = store.next() => Input::Stored(reply),
+            Some(input) = requests.next() => input,
+            () = tokio::time::sleep(rest) => Input::Wake,
+        };
+    }
+    let (mut outcome, _) = engine.finish();
+    outcome.rescue = rescue::write(rescue, &run, lineage, &outcome.unsaved);
+    Ok(outcome)
+}
+
+async fn answer(register: &Register, call: Call) -> Reply {
+    register.answer(call).await
+}
+
+/// The next count of interrupts after `seen`; each one counts once, also when two come together.
+async fn changed(interrupts: &mut watch::Receiver<u32>, seen: u32) -> u32 {
+    loop {
+        if *interrupts.borrow_and_update() > seen {
+            return seen + 1;
+        }
+        if interrupts.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+async fn send(client: &Client, number: usize, key: Key, ask: Ask, gate: Arc<Gate>, clock: Clock, load: Load) -> Input {
+    let open = move || gate.is_open(clock.now());
+    match ask {
+        Ask::Placeholder { op } => {
+            let result = client.create_placeholder(&op.placeholder_name(), open).await;
+            Input::Answered(number, result.map(Answer::Reserved))
+        }
+        Ask::Fill { id, to, .. } => {
+            let loaded = tokio::task::spawn_blocking(move || load(&key)).await;
+            let template = match loaded {
+                Ok(Ok(template)) if template.digest() == to => template,
+                Ok(Ok(_)) => {
+                    return Input::Withdrawn(number, "its files changed on disk since it was planned".to_owned());
+                }
+                Ok(Err(why)) => return Input::Withdrawn(number, why),
+                Err(error) => return Input::Withdrawn(number, error.to_string()),
+            };
+            let result: Result<(), SendError> = client.update(&id, &template, open).await;
+            Input::Answered(number, result.map(|()| Answer::Filled))
+        }
+    }
+}
