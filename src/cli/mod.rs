@@ -76,7 +76,7 @@ enum Command {
     Build(build::Args),
     Ids(ids::Args),
     Account(account::AccountArgs),
-    Sandbox(sandbox::Args),
+    Sandbox(Box<sandbox::Args>),
     Completions(completions::CompletionsArgs),
     Man(completions::ManArgs),
 }
@@ -125,6 +125,6 @@ fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Completions(args) => completions::completions(context, &args),
         Command::Man(args) => completions::man(context, &args),
         Command::Account(args) => account::account(context, &args),
-        Command::Sandbox(args) => sandbox::run(context, args),
+        Command::Sandbox(args) => sandbox::run(context, *args),
     }
 }

@@ -1,13 +1,13 @@
 //! `letterpress sandbox`: the built-in service by itself.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
 
 use super::{Context, Exit, Failure};
-use crate::sandbox::{self, ApiKey, Clock, Faults, Options, Quotas};
+use crate::sandbox::{self, ApiKey, Clock, Faults, Options, Quotas, Seed};
 use crate::untrusted::Untrusted;
 
 /// Run the built-in service by itself
@@ -34,6 +34,12 @@ pub struct Args {
     /// Rules for what goes wrong on purpose (see docs/sandbox.md)
     #[arg(long, value_name = "FILE")]
     faults: Option<PathBuf>,
+    /// Suppressions and templates to begin with (see docs/sandbox.md)
+    #[arg(long, value_name = "FILE")]
+    seed: Option<PathBuf>,
+    /// An SMTP server that gets the mails, besides the outbox
+    #[arg(long, value_name = "HOST:PORT", value_parser = host_and_port)]
+    smtp: Option<(String, u16)>,
     /// Seconds that the service's clock is ahead of this machine's, to try the day after
     #[arg(long, value_name = "SECONDS", default_value_t = 0, allow_negative_numbers = true)]
     clock_ahead: i64,
@@ -57,13 +63,29 @@ fn project(text: &str) -> Result<(String, String), String> {
     }
 }
 
+fn host_and_port(text: &str) -> Result<(String, u16), String> {
+    match text.rsplit_once(':').map(|(host, port)| (host, port.parse())) {
+        Some((host, Ok(port))) if !host.is_empty() => Ok((host.to_owned(), port)),
+        _ => Err("write a host, a colon and a port: `127.0.0.1:1025`".to_owned()),
+    }
+}
+
+fn read(path: &Path) -> anyhow::Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
 /// Serves until SIGINT or SIGTERM.
 pub fn run(context: &Context, args: Args) -> anyhow::Result<Exit> {
     let faults = match &args.faults {
         None => Faults::default(),
         Some(path) => {
-            let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-            Faults::parse(&text).with_context(|| format!("{} is not a usable faults file", path.display()))?
+            Faults::parse(&read(path)?).with_context(|| format!("{} is not a usable faults file", path.display()))?
+        }
+    };
+    let seed = match &args.seed {
+        None => None,
+        Some(path) => {
+            Some(Seed::parse(&read(path)?).with_context(|| format!("{} is not a usable seed file", path.display()))?)
         }
     };
     let options = Options {
@@ -72,6 +94,8 @@ pub fn run(context: &Context, args: Args) -> anyhow::Result<Exit> {
         api_key: args.api_key,
         projects: args.projects,
         allowed_hosts: args.allowed_hosts,
+        seed,
+        smtp: args.smtp,
         strict: args.strict,
         faults,
         clock: Clock { ahead: jiff::SignedDuration::from_secs(args.clock_ahead) },

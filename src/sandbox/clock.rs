@@ -26,13 +26,11 @@ pub fn text(at: Timestamp) -> String {
 }
 
 /// The day of a moment, `YYYY-MM-DD` in UTC.
-#[allow(dead_code, reason = "for the suppressions")]
 pub fn day(at: Timestamp) -> String {
     at.to_zoned(TimeZone::UTC).strftime("%Y-%m-%d").to_string()
 }
 
 /// Reads UTC `YYYY-MM-DD hh:mm:ss`, exactly.
-#[allow(dead_code, reason = "for the suppressions")]
 pub fn parse(text: &str) -> Option<Timestamp> {
     let at = DateTime::strptime(FORMAT, text).ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp();
     (self::text(at) == text).then_some(at)

@@ -22,7 +22,7 @@ use super::operation::{Circumstances, Endpoint, Operation};
 use super::refusal::{
     CUT_OFF, INTERNAL, KEY_MISSING, KEY_UNKNOWN, NOT_JSON_TYPE, NOT_POST, Refusal, TOO_LARGE, TOO_SLOW, UNKNOWN_PATH,
 };
-use super::service::{Quotas, Service};
+use super::service::Service;
 use crate::limits;
 use crate::wire::{API_KEY_HEADER, path};
 
@@ -70,8 +70,10 @@ pub async fn answer(service: Arc<Service>, request: Request) -> Response {
     } else {
         let judged = judge(&service, parts, body).await;
         let now = service.clock.now();
-        let (quotas, line) = (service.quotas, Line { now, entry, code_type, began });
-        service.store.run(move |connection| execute(connection, quotas, judged, line)).await
+        let job = Job { service: service.clone(), now, judged, entry, code_type, began };
+        let executed = service.store.run(move |connection| job.execute(connection)).await;
+        service.outbox.notify_one();
+        executed
     };
     let answer = match answered {
         Ok(answer) => answer,
@@ -178,38 +180,49 @@ fn content_type(parts: &Parts) -> Result<(), Refusal> {
     Err(Refusal::new(&NOT_JSON_TYPE, format!("the `Content-Type` is `{sent}`, not `application/json`")))
 }
 
-/// What is known of the answer before there is one.
-struct Line {
+/// A judged request on its way through the database.
+struct Job {
+    service: Arc<Service>,
     now: jiff::Timestamp,
+    judged: Judged,
     entry: Entry,
     code_type: CodeType,
     began: Instant,
 }
 
-fn execute(connection: &Connection, quotas: Quotas, judged: Judged, line: Line) -> rusqlite::Result<Answer> {
-    let Line { now, entry, code_type, began } = line;
-    let mut caller = None;
-    let result = match judged.door {
-        Err(refusal) => Err(refusal),
-        Ok((_, key)) => {
-            caller = accounts::caller(connection, &key)?;
-            match (&caller, judged.operation) {
-                (None, _) => Err((&KEY_UNKNOWN).into()),
-                (Some(_), Err(refusal)) => Err(refusal),
-                (Some(caller), Ok(operation)) => {
-                    let at = Circumstances { caller: caller.clone(), now, quotas, request: log::next(connection)? };
-                    operation.execute(connection, &at)?
+impl Job {
+    fn execute(self, connection: &Connection) -> rusqlite::Result<Answer> {
+        let Self { service, now, judged, entry, code_type, began } = self;
+        let mut caller = None;
+        let result = match judged.door {
+            Err(refusal) => Err(refusal),
+            Ok((_, key)) => {
+                caller = accounts::caller(connection, &key)?;
+                match (&caller, judged.operation) {
+                    (None, _) => Err((&KEY_UNKNOWN).into()),
+                    (Some(_), Err(refusal)) => Err(refusal),
+                    (Some(caller), Ok(operation)) => {
+                        let at = Circumstances {
+                            caller: caller.clone(),
+                            quotas: service.quotas,
+                            now,
+                            request: log::next(connection)?,
+                            base_url: service.base_url.clone(),
+                            delivery: service.delivery,
+                        };
+                        operation.execute(connection, &at)?
+                    }
                 }
             }
-        }
-    };
-    let answer = match result {
-        Ok(body) => Answer { http: StatusCode::OK, code: None, body, retry_after: None },
-        Err(refusal) => refused(&refusal, code_type),
-    };
-    let entry = entry.answered(answer.http.as_u16(), answer.code, &answer.body, began.elapsed());
-    log::write(connection, caller.as_ref(), now, &entry, &judged.notes.ignored)?;
-    Ok(answer)
+        };
+        let answer = match result {
+            Ok(body) => Answer { http: StatusCode::OK, code: None, body, retry_after: None },
+            Err(refusal) => refused(&refusal, code_type),
+        };
+        let entry = entry.answered(answer.http.as_u16(), answer.code, &answer.body, began.elapsed());
+        log::write(connection, caller.as_ref(), now, &entry, &judged.notes.ignored)?;
+        Ok(answer)
+    }
 }
 
 /// The body of `interface §7`.

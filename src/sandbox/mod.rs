@@ -17,12 +17,17 @@ mod fields;
 mod gate;
 mod json;
 mod log;
+mod mailer;
 mod misbehave;
 mod operation;
+mod page;
 mod refusal;
+mod seed;
 mod serve;
 mod service;
 mod store;
+mod subscribe;
+mod suppression;
 mod template;
 
 use std::io;
@@ -33,11 +38,12 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 pub use accounts::ApiKey;
 pub use clock::Clock;
 pub use fault::{Faults, FaultsError};
+pub use seed::{Seed, SeedError};
 pub use service::Quotas;
 
 use service::Service;
@@ -63,6 +69,10 @@ pub struct Options {
     pub projects: Vec<(String, String)>,
     /// More host names under which the service answers.
     pub allowed_hosts: Vec<String>,
+    /// Data to begin with.
+    pub seed: Option<Seed>,
+    /// Host and port of an SMTP server that gets the mails, besides the outbox.
+    pub smtp: Option<(String, u16)>,
     /// Refuse fields that the interface does not name, instead of ignoring them.
     pub strict: bool,
     /// What goes wrong on purpose.
@@ -84,6 +94,8 @@ impl Default for Options {
             api_key: None,
             projects: Vec::new(),
             allowed_hosts: Vec::new(),
+            seed: None,
+            smtp: None,
             strict: false,
             faults: Faults::default(),
             clock: Clock::default(),
@@ -148,7 +160,7 @@ impl Running {
     /// The address to send requests to.
     #[must_use]
     pub fn base_url(&self) -> String {
-        format!("http://{}", self.address)
+        base_url(self.address)
     }
 
     /// Ends open requests within a few seconds, and closes the database.
@@ -157,6 +169,15 @@ impl Running {
         let _ = self.server.await;
         let database = self.database;
         let _ = tokio::task::spawn_blocking(move || database.join()).await;
+    }
+}
+
+/// An address to reach a listener at: where it listens everywhere, that is this machine.
+fn base_url(address: SocketAddr) -> String {
+    if address.ip().is_unspecified() {
+        format!("http://127.0.0.1:{}", address.port())
+    } else {
+        format!("http://{address}")
     }
 }
 
@@ -170,7 +191,8 @@ pub async fn start(options: Options) -> Result<Running, Error> {
         std::fs::create_dir_all(folder).map_err(|source| Error::Folder { path: folder.to_owned(), source })?;
     }
     let (store, database) = Store::open(options.database.as_ref())?;
-    let keys = set_up(&store, options.api_key, options.projects).await.map_err(Error::Accounts)?;
+    let now = options.clock.now();
+    let keys = set_up(&store, now, options.api_key, options.projects, options.seed).await.map_err(Error::Accounts)?;
     let key = |is_project: bool| keys.iter().find(|key| key.project.is_some() == is_project).map(|key| key.key.clone());
 
     let listening = |source| Error::Listen { address: options.listen, source };
@@ -184,9 +206,15 @@ pub async fn start(options: Options) -> Result<Running, Error> {
         faults: options.faults,
         strict: options.strict,
         quotas: options.quotas,
+        base_url: base_url(address),
+        delivery: if options.smtp.is_some() { mailer::WAITING } else { "outbox" },
+        outbox: Notify::new(),
         patience: options.patience,
         stop: stopped,
     });
+    if let Some((host, port)) = options.smtp {
+        tokio::spawn(mailer::run(service.clone(), host, port));
+    }
     let server = tokio::spawn(serve::serve(listener, serve::router(service.clone()), service));
     Ok(Running {
         address,
@@ -202,8 +230,10 @@ pub async fn start(options: Options) -> Result<Running, Error> {
 /// Makes what is missing; ids and keys that exist stay as they are.
 async fn set_up(
     store: &Store,
+    now: jiff::Timestamp,
     api_key: Option<String>,
     projects: Vec<(String, String)>,
+    seed: Option<Seed>,
 ) -> Result<Vec<ApiKey>, store::Failed> {
     store
         .run(move |connection| {
@@ -211,6 +241,10 @@ async fn set_up(
             let project = accounts::ensure_project(connection, first, accounts::FIRST_PROJECT)?;
             if let Some(key) = &api_key {
                 accounts::set_key(connection, key, first, &project)?;
+            }
+            if let Some(seed) = seed {
+                let owner = accounts::Caller { user_id: first, project_id: Some(project) };
+                seed.plant(connection, &owner, now)?;
             }
             for (email, name) in &projects {
                 let user_id = accounts::ensure_account(connection, email)?;

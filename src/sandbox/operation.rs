@@ -8,14 +8,26 @@ use super::fields::{Fields, Notes};
 use super::json;
 use super::refusal::Refusal;
 use super::service::Quotas;
+use super::subscribe;
+use super::suppression;
 use super::template;
-use crate::wire::{Template, path};
+use crate::wire::{
+    SubscribeRequest, SuppressionCreateRequest, SuppressionDeleteRequest, SuppressionListRequest, Template, path,
+};
 
 /// A path of the interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Endpoint {
+    /// `interface §4.1`
+    SuppressionList,
     /// `interface §4.2`
     SystemInfo,
+    /// `interface §4.3`
+    SuppressionCreate,
+    /// `interface §4.4`
+    EmailSubscribe,
+    /// `interface §4.5`
+    SuppressionDelete,
     /// `interface §4.6`
     TemplateCreate,
 }
@@ -23,8 +35,16 @@ pub enum Endpoint {
 /// A request that is well-formed, whoever sent it.
 #[derive(Debug)]
 pub enum Operation {
+    /// A page of the list.
+    SuppressionList(SuppressionListRequest),
     /// Who does the key belong to.
     SystemInfo,
+    /// Suppress an address.
+    SuppressionCreate(SuppressionCreateRequest),
+    /// Send a renewal mail.
+    EmailSubscribe(SubscribeRequest),
+    /// Free an address.
+    SuppressionDelete(SuppressionDeleteRequest),
     /// Create or edit.
     TemplateCreate(Box<Template>),
 }
@@ -33,6 +53,10 @@ impl Endpoint {
     /// The endpoint at a path.
     pub fn at(text: &str) -> Option<Self> {
         match text {
+            path::SUPPRESSION_LIST => Some(Self::SuppressionList),
+            path::SUPPRESSION_CREATE => Some(Self::SuppressionCreate),
+            path::EMAIL_SUBSCRIBE => Some(Self::EmailSubscribe),
+            path::SUPPRESSION_DELETE => Some(Self::SuppressionDelete),
             path::SYSTEM_INFO => Some(Self::SystemInfo),
             path::TEMPLATE_CREATE => Some(Self::TemplateCreate),
             _ => None,
@@ -43,6 +67,10 @@ impl Endpoint {
     pub fn read(self, body: &[u8], notes: &mut Notes) -> Result<Operation, Refusal> {
         let request = Fields::of_request(json::parse(body)?)?;
         match self {
+            Self::SuppressionList => suppression::read_list(request, notes).map(Operation::SuppressionList),
+            Self::SuppressionCreate => suppression::read_create(request, notes).map(Operation::SuppressionCreate),
+            Self::EmailSubscribe => subscribe::read(request, notes).map(Operation::EmailSubscribe),
+            Self::SuppressionDelete => suppression::read_delete(request, notes).map(Operation::SuppressionDelete),
             Self::SystemInfo => request.finish(notes).map(|()| Operation::SystemInfo),
             Self::TemplateCreate => template::read(request, notes).map(Box::new).map(Operation::TemplateCreate),
         }
@@ -60,12 +88,22 @@ pub struct Circumstances {
     pub now: Timestamp,
     /// Its row in the request log.
     pub request: i64,
+    /// Where links in mails point.
+    pub base_url: String,
+    /// What a new mail's `delivery` says.
+    pub delivery: &'static str,
 }
 
 impl Operation {
     /// Executes within the transaction of the caller, and gives the body of the answer.
     pub fn execute(self, connection: &Connection, at: &Circumstances) -> rusqlite::Result<Result<String, Refusal>> {
         match self {
+            Self::SuppressionList(request) => {
+                suppression::list(connection, at, &request).and_then(|page| json(&page)).map(Ok)
+            }
+            Self::SuppressionCreate(request) => suppression::create(connection, at, &request).map(|()| Ok(done())),
+            Self::EmailSubscribe(request) => Ok(subscribe::send(connection, at, &request)?.map(|()| done())),
+            Self::SuppressionDelete(request) => Ok(suppression::delete(connection, at, &request)?.map(|()| done())),
             Self::SystemInfo => accounts::info(connection, &at.caller, at.now).and_then(|info| json(&info)).map(Ok),
             Self::TemplateCreate(template) => {
                 let stored = template::store(connection, at, *template)?;
@@ -73,6 +111,11 @@ impl Operation {
             }
         }
     }
+}
+
+/// An answer that carries nothing but its status.
+fn done() -> String {
+    format!(r#"{{"status":"{}"}}"#, super::SUCCESS)
 }
 
 fn json(value: &impl serde::Serialize) -> rusqlite::Result<String> {

@@ -18,9 +18,8 @@ pub struct Kind {
 
 macro_rules! table {
     ($($name:ident = $code:literal, $http:ident, $meaning:literal;)+) => {
-        $(#[doc = $meaning] #[allow(dead_code, reason = "for the suppressions")] pub const $name: Kind = Kind { code: $code, http: StatusCode::$http, meaning: $meaning };)+
+        $(#[doc = $meaning] pub const $name: Kind = Kind { code: $code, http: StatusCode::$http, meaning: $meaning };)+
         /// The whole table, in the order of the codes.
-        #[allow(dead_code, reason = "for the page")]
         pub const TABLE: &[&Kind] = &[$(&$name),+];
     };
 }

@@ -9,13 +9,14 @@
 --                    service answers it; `request` is the row of `requests` that brought it.
 -- current_templates  a view: each template with its newest content.
 -- suppressions       one row per record, several per address. `position` orders them and is unique in an account.
--- deletes            how many suppressions an account deleted on a day (UTC).
+-- deletes            how many requests of an account deleted something on a day (UTC).
 -- mails              what the service sent. `token` is the last part of the link, `followed` is when it was opened;
---                    `delivery` is `outbox`, `smtp: sent` or `smtp: <what went wrong>`.
+--                    `delivery` is `outbox`, `smtp: waiting`, `smtp: sent` or `smtp: <what went wrong>`.
 -- requests           every request to the interface in the order of its commit. `http` is the status of
 --                    the answer that was decided on, 0 where a fault drops or holds the request instead; `fault` names what was put in the way. Of a body at most
 --                    64 KiB are kept, and only of the newest 2,000 requests; `request_bytes` is its whole size.
 --                    `notes` lists what the service ignored, one a line.
+-- seeds              digests of the seed files that were taken in.
 --
 -- Times are UTC `YYYY-MM-DD hh:mm:ss`.
 
@@ -114,4 +115,8 @@ CREATE TABLE IF NOT EXISTS requests (
     request       BLOB,
     answer        BLOB,
     notes         TEXT NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS seeds (
+    digest TEXT PRIMARY KEY
 );

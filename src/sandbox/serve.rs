@@ -68,8 +68,8 @@ fn unless_hung_up(response: Response) -> Result<Response, Closed> {
     if response.extensions().get::<Hangup>().is_some() { Err(Closed) } else { Ok(response) }
 }
 
-/// Everything the service answers, by path.
+/// Everything the service answers: its pages, and on every other path the interface.
 pub fn router(service: Arc<Service>) -> Router {
     let interface = service.clone();
-    Router::new().fallback(move |request: Request| super::exchange::answer(interface.clone(), request))
+    super::page::router(service).fallback(move |request: Request| super::exchange::answer(interface.clone(), request))
 }

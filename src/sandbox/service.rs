@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use super::clock::Clock;
 use super::fault::Faults;
@@ -43,6 +43,12 @@ pub struct Service {
     pub strict: bool,
     /// Numbers that can be set.
     pub quotas: Quotas,
+    /// Where links in mails point.
+    pub base_url: String,
+    /// What a new mail's `delivery` says.
+    pub delivery: &'static str,
+    /// Rings when a mail may wait to be sent.
+    pub outbox: Notify,
     /// How long a body may take.
     pub patience: Duration,
     /// Turns true when the service stops.

@@ -250,7 +250,7 @@ pub fn store(
     circumstances: &Circumstances,
     new: Template,
 ) -> rusqlite::Result<Result<String, Refusal>> {
-    let Circumstances { caller, quotas, now, request } = circumstances;
+    let Circumstances { caller, quotas, now, request, .. } = circumstances;
     let at = clock::text(*now);
     let (id, old, version) = match &new.id {
         Some(id) => match find(connection, caller, id)? {
