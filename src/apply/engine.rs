@@ -199,6 +199,12 @@ impl Engine {
         self.ledger.gate()
     }
 
+    /// The epoch that this run acquired.
+    #[cfg(test)]
+    pub(super) fn epoch(&self) -> u64 {
+        self.ledger.state().epoch
+    }
+
     /// Takes in what happened and says what to do.
     pub(super) fn handle(&mut self, input: Input, now: Now) -> Vec<Effect> {
         match input {

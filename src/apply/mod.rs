@@ -13,6 +13,8 @@ mod outcome;
 mod policy;
 mod request;
 mod rescue;
+#[cfg(test)]
+mod sim;
 
 pub use driver::{Load, Means, run};
 pub use engine::Config;

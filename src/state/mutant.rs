@@ -31,7 +31,6 @@ pub enum Mutant {
     NoReadBack,
 }
 
-#[expect(dead_code, reason = "the simulator goes through them")]
 impl Mutant {
     /// Every planted bug.
     pub const ALL: [Self; 13] = [

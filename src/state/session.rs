@@ -120,6 +120,27 @@ pub async fn init(location: &Location, account: Account, run: &mut Run) -> Resul
     Ok(state)
 }
 
+/// The bytes of a free head over a new base of `state`, the base's name, and its bytes.
+#[must_use]
+pub fn first_objects(state: &State, write_id: Uuid) -> (Vec<u8>, String, Vec<u8>) {
+    let (reference, bytes) = base::encode(state);
+    let name = reference.name.clone();
+    let meta = Meta {
+        format: FORMAT,
+        lineage: state.lineage,
+        account: state.account.clone(),
+        serial: state.serial,
+        epoch: state.epoch,
+        write_id,
+        prev_write_id: Uuid::nil(),
+        acquired_on: Uuid::nil(),
+        holder: None,
+        base: reference,
+        old_bases: Vec::new(),
+    };
+    (Head { meta, log: Log::default() }.encode(), name, bytes)
+}
+
 /// Writes a base of `state` and a free head over it, where the head still is the version that is expected.
 async fn begin(
     register: &Register,
@@ -129,29 +150,13 @@ async fn begin(
     run: &mut Run,
 ) -> Result<(), Error> {
     let store = |why| Error::Store { place: place.to_owned(), why };
-    let (reference, bytes) = base::encode(state);
-    let put = Call::Put { name: reference.name.clone(), bytes: bytes.into() };
-    match register.answer(put).await {
+    let write_id = run.entropy.uuid(run.clock.now());
+    let (head, name, base) = first_objects(state, write_id);
+    match register.answer(Call::Put { name, bytes: base.into() }).await {
         Reply::Done => {}
         other => return Err(store(words(other))),
     }
-    let now = run.clock.now();
-    let meta = Meta {
-        format: FORMAT,
-        lineage: state.lineage,
-        account: state.account.clone(),
-        serial: state.serial,
-        epoch: state.epoch,
-        write_id: run.entropy.uuid(now),
-        prev_write_id: Uuid::nil(),
-        acquired_on: Uuid::nil(),
-        holder: None,
-        base: reference,
-        old_bases: Vec::new(),
-    };
-    let write_id = meta.write_id;
-    let bytes = Head { meta, log: Log::default() }.encode();
-    match register.answer(Call::Swap { expected, bytes: bytes.into() }).await {
+    match register.answer(Call::Swap { expected, bytes: head.into() }).await {
         Reply::Swapped(_) => Ok(()),
         reply => match register.answer(Call::Load).await {
             Reply::Loaded(Some((bytes, _))) => match Head::decode(&bytes) {
