@@ -9,6 +9,7 @@ pub mod environment;
 mod exit;
 mod ids;
 mod init;
+pub mod keep;
 pub mod place;
 pub mod plan;
 pub mod report;

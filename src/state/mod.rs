@@ -18,6 +18,7 @@ mod ledger;
 mod location;
 #[cfg(test)]
 pub(crate) mod mutant;
+mod objects;
 mod register;
 mod session;
 mod write;
@@ -33,5 +34,6 @@ pub use head::{HEAD_BYTES, Head, Holder};
 pub use heal::{Healed, heal};
 pub use ledger::{Ledger, Next, Terms, Ticket};
 pub use location::{Cloud, Location, LocationError};
+pub use objects::Objects;
 pub use register::{Folder, Register};
 pub use session::{Session, Waiting, first_objects, holder, init, read};
