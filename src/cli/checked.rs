@@ -58,7 +58,16 @@ pub fn project(context: &Context) -> anyhow::Result<Project> {
 ///
 /// Exit 64 when there is none of that name.
 pub fn environment<'p>(context: &Context, project: &'p Project) -> anyhow::Result<&'p Environment> {
-    project.environment(context.global.environment.as_deref()).map_err(|error| {
+    named(project, context.global.environment.as_deref())
+}
+
+/// The environment of this name, or the default one.
+///
+/// # Errors
+///
+/// Exit 64 when there is none of that name.
+pub fn named<'p>(project: &'p Project, name: Option<&str>) -> anyhow::Result<&'p Environment> {
+    project.environment(name).map_err(|error| {
         let message = error.to_string();
         let (meant, known) = match error {
             EnvironmentError::Unknown { meant, known, .. } => (meant, known),

@@ -1,6 +1,7 @@
 //! The command line: the only room that prints. One file per command, `report/` has one per output format.
 
 mod account;
+mod apply;
 mod build;
 pub mod checked;
 mod completions;
@@ -19,6 +20,7 @@ pub mod selection;
 pub mod service;
 pub mod terminal;
 mod validate;
+pub mod who;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -74,6 +76,7 @@ enum Command {
     New(init::NewArgs),
     Validate(validate::ValidateArgs),
     Plan(plan::Args),
+    Apply(Box<apply::Args>),
     Build(build::Args),
     Ids(ids::Args),
     Account(account::AccountArgs),
@@ -119,6 +122,7 @@ fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Init(args) => init::init(context, &args),
         Command::New(args) => init::new(context, &args),
+        Command::Apply(args) => apply::run(context, &args),
         Command::Build(args) => build::run(context, &args),
         Command::Ids(args) => ids::run(context, &args),
         Command::Validate(args) => validate::run(context, &args),

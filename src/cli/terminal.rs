@@ -9,7 +9,7 @@ use super::{Exit, Failure, Global};
 use crate::untrusted::Untrusted;
 
 /// The two streams and how much to say.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Terminal {
     quiet: bool,
     verbose: u8,

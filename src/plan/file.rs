@@ -105,13 +105,13 @@ impl PlanFile {
         &self.plan
     }
 
-    /// Compares with a plan made now: the reviewed steps that still hold, to the letter. Steps that only the new plan has are not
-    /// part of the review and are left out.
+    /// Compares with a plan made now: the reviewed steps that are selected and still hold, to the letter.
+    /// Steps that only the new plan has are not part of the review and are left out.
     ///
     /// # Errors
     ///
     /// Everything that changed since, one [`Stale`] each.
-    pub fn still_holds(&self, now: &Plan) -> Result<Vec<Step>, Vec<Stale>> {
+    pub fn still_holds(&self, now: &Plan, selects: &dyn Fn(&Key) -> bool) -> Result<Vec<Step>, Vec<Stale>> {
         let planned = &self.plan;
         if planned.environment != now.environment {
             let (planned, actual) = (planned.environment.clone(), now.environment.clone());
@@ -120,8 +120,9 @@ impl PlanFile {
         if !same_state(planned, now) {
             return Err(vec![Stale::State]);
         }
-        let stale: Vec<Stale> = planned.steps.iter().filter_map(|step| changed(step, now)).collect();
-        if stale.is_empty() { Ok(planned.steps.clone()) } else { Err(stale) }
+        let steps: Vec<Step> = planned.steps.iter().filter(|step| selects(&step.key)).cloned().collect();
+        let stale: Vec<Stale> = steps.iter().filter_map(|step| changed(step, now)).collect();
+        if stale.is_empty() { Ok(steps) } else { Err(stale) }
     }
 }
 

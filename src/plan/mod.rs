@@ -164,6 +164,13 @@ impl Plan {
         self.steps.is_empty() && self.conflicts.is_empty()
     }
 
+    /// Whether a step sends what has not changed (`--reassert`).
+    #[must_use]
+    pub fn is_reasserting(&self) -> bool {
+        let reasserts = |step: &Step| matches!(step.action, Action::Update { why: Why::Reasserted, .. });
+        self.steps.iter().any(reasserts)
+    }
+
     /// Digest over all that was reviewed: environment, lineage, account and steps; the serial is not in it.
     #[must_use]
     pub fn digest(&self) -> Digest {

@@ -85,7 +85,7 @@ pub fn render(format: Format, environment: &str, ids: &BTreeMap<Key, Id>) -> Res
         }
         Format::Rust => {
             out += &generated("//");
-            let names = names(ids, upper)?;
+            let names = names(ids, constant)?;
             let by_id: BTreeMap<&Id, &Key> = ids.iter().map(|(key, id)| (id, key)).collect();
             names.iter().try_for_each(|(name, id)| {
                 let key = by_id.get(id).map_or("", |key| key.as_str());
@@ -96,10 +96,14 @@ pub fn render(format: Format, environment: &str, ids: &BTreeMap<Key, Id>) -> Res
     Ok(out)
 }
 
-/// `billing/pay-failed` → `BILLING_PAY_FAILED`; a leading digit gets an underscore.
+/// `billing/pay-failed` → `BILLING_PAY_FAILED`.
 fn upper(key: &Key) -> String {
-    let name: String =
-        key.as_str().chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect();
+    key.as_str().chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect()
+}
+
+/// As [`upper`]; a name cannot begin with a digit.
+fn constant(key: &Key) -> String {
+    let name = upper(key);
     if name.starts_with(|c: char| c.is_ascii_digit()) { format!("_{name}") } else { name }
 }
 

@@ -1,0 +1,284 @@
+//! `apply`: do what the plan says.
+
+mod ending;
+mod signals;
+mod watch;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use jiff::{SignedDuration, Timestamp};
+
+use super::checked::{self, Checked};
+use super::report::{plan_json, plan_text};
+use super::selection::{Selection, SelectionArgs};
+use super::service::{self, Service};
+use super::{Context, Exit, Failure, place, runtime, who};
+use crate::apply::{self, Config, Means};
+use crate::desired::Key;
+use crate::plan::{Options, Plan, PlanFile, Stale, Step};
+use crate::source::{BaseUrl, Environment, Project};
+use crate::state::{self, Location, Run, Session, State, Waiting};
+use crate::untrusted::Untrusted;
+use signals::Interrupts;
+use watch::Watch;
+
+/// Do what the plan says: create, update, and write down the ids
+///
+/// Asks on a terminal and needs `--yes` elsewhere. Ends with 0 only when everything is done; with 6 when some templates were refused: the others are
+/// applied, and running it again is safe. A run that was cut off is healed by the next one.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A plan saved by `plan --out`: apply exactly that, or refuse
+    #[arg(value_name = "PLANFILE")]
+    file: Option<PathBuf>,
+    /// Do not ask
+    #[arg(short, long, env = "LETTERPRESS_YES")]
+    yes: bool,
+    #[command(flatten)]
+    selection: SelectionArgs,
+    /// Send every template again, also unchanged ones: undoes edits in the service's web page
+    #[arg(long, conflicts_with = "file")]
+    reassert: bool,
+    /// Go on only when the plan has this digest (see `plan --format json`)
+    #[arg(long, value_name = "DIGEST", env = "LETTERPRESS_PLAN_DIGEST")]
+    plan_digest: Option<String>,
+    /// How long to wait for another run to end, e.g. `90s` or `5m`; for a bucket 90 s unless said otherwise, for a folder not at all
+    #[arg(long, value_name = "DURATION", env = "LETTERPRESS_LOCK_TIMEOUT")]
+    lock_timeout: Option<SignedDuration>,
+    /// What is printed: lines for people, or one JSON event a line
+    #[arg(long, value_enum, default_value = "text", env = "LETTERPRESS_APPLY_FORMAT")]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// Lines for people
+    Text,
+    /// One JSON event a line
+    Json,
+}
+
+/// One apply, before it talks to anybody.
+struct Job<'a> {
+    context: &'a Context,
+    args: &'a Args,
+    project: &'a Arc<Project>,
+    environment: &'a Environment,
+    found: Checked,
+    selection: Selection,
+    file: Option<PlanFile>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// Everything that keeps an apply from beginning; how it ended once it began is in the exit code.
+pub fn run(context: &Context, args: &Args) -> anyhow::Result<Exit> {
+    if !args.yes && (!context.terminal.can_ask() || args.format == Format::Json) {
+        let help = "read `letterpress plan` first, then run it with `--yes`";
+        return Err(Failure::new(Exit::Usage, "nobody can be asked here, so `apply` needs `--yes`").help(help).into());
+    }
+    let selection = args.selection.read()?;
+    let file = args.file.as_ref().map(read_file).transpose()?;
+    let project = Arc::new(checked::project(context)?);
+    let environment = match &file {
+        Some(file) if context.global.environment.is_none() => checked::named(&project, Some(&file.plan().environment))?,
+        _ => checked::environment(context, &project)?,
+    };
+    let found = checked::require(context, &project, environment)?;
+    let job = Job { context, args, project: &project, environment, found, selection, file };
+    runtime::run(job.run())
+}
+
+impl Job<'_> {
+    /// Connects (one request), does it, and lets the built-in service end after its last write.
+    async fn run(&self) -> anyhow::Result<Exit> {
+        let service = service::connect(self.context, self.project, self.environment).await?;
+        let result = self.with(&service).await;
+        service.close().await;
+        result
+    }
+
+    async fn with(&self, service: &Service) -> anyhow::Result<Exit> {
+        let location = place::location(self.project, self.environment)?;
+        let state = self.state(&location, service).await?;
+        service.belongs_to(&state.account)?;
+        let (plan, steps) = self.plan(&state)?;
+        if plan.conflicts.is_empty() && steps.is_empty() {
+            self.show(&plan);
+            return Ok(Exit::Done);
+        }
+        self.show(&plan);
+        if !plan.conflicts.is_empty() {
+            return Err(Failure::new(Exit::Findings, "the plan has conflicts; nothing was sent").into());
+        }
+        if !self.approved()? {
+            self.context.terminal.say("nothing was done");
+            return Ok(Exit::Failed);
+        }
+        let interrupts = Interrupts::listen(&self.context.terminal).context("cannot listen for Ctrl-C")?;
+        let session = self.acquire(&location).await?;
+        let (now, now_steps) = self.plan(session.state())?;
+        let approved_by_eye = !self.args.yes || self.args.plan_digest.is_some();
+        if (approved_by_eye && now_steps != steps) || !now.conflicts.is_empty() {
+            session.release().await.map_err(place::failure)?;
+            return Err(Failure::new(Exit::Unusable, "another run changed the state since this plan was shown")
+                .help("run it again and look at the new plan")
+                .into());
+        }
+        self.carry_out(service, session, &now_steps, interrupts).await
+    }
+
+    /// The state as it is, unheld. The built-in service gets one at its first apply; any other needs `state init`.
+    async fn state(&self, location: &Location, service: &Service) -> Result<State, Failure> {
+        match state::read(location).await {
+            Err(state::Error::Missing { .. }) if self.environment.base_url == BaseUrl::Sandbox => {
+                let mut run = Run::of_this_process(who::who());
+                state::init(location, service.account.clone(), &mut run).await.map_err(place::failure)
+            }
+            other => other.map_err(place::failure),
+        }
+    }
+
+    /// The plan against a state, and the steps to carry out: all of it, or what a plan file reviewed.
+    fn plan(&self, state: &State) -> Result<(Plan, Vec<Step>), Failure> {
+        let reviewed: Option<BTreeSet<&Key>> =
+            self.file.as_ref().map(|file| file.plan().steps.iter().map(|step| &step.key).collect());
+        let selects =
+            |key: &Key| self.selection.selects(key) && reviewed.as_ref().is_none_or(|reviewed| reviewed.contains(key));
+        let options = Options {
+            environment: &self.environment.name,
+            reassert: self.args.reassert || self.file.as_ref().is_some_and(|file| file.plan().is_reasserting()),
+            selects: &selects,
+        };
+        let plan = crate::plan::plan(&self.found.desired, &self.found.folders, state, options);
+        if let Some(digest) = &self.args.plan_digest
+            && plan.digest().to_string() != *digest
+        {
+            let message = format!("the plan now has the digest {}, not {}", plan.digest(), Untrusted(digest).line());
+            let help = "the files or the state changed since it was approved: read the plan again";
+            return Err(Failure::new(Exit::Unusable, message).help(help));
+        }
+        let steps = match &self.file {
+            None => plan.steps.clone(),
+            Some(file) => {
+                let steps =
+                    file.still_holds(&plan, &|key| self.selection.selects(key)).map_err(|stale| refused(&stale))?;
+                steps.into_iter().filter(|step| self.selection.selects(&step.key)).collect()
+            }
+        };
+        Ok((plan, steps))
+    }
+
+    fn show(&self, plan: &Plan) {
+        match self.args.format {
+            Format::Text => self.context.terminal.data(plan_text::render(plan, Timestamp::now())),
+            Format::Json => {
+                watch::json(&self.context.terminal, &Planned { event: "plan", plan: plan_json::value(plan) });
+            }
+        }
+    }
+
+    fn approved(&self) -> anyhow::Result<bool> {
+        if self.args.yes {
+            return Ok(true);
+        }
+        let question = format!("\nApply this to `{}`?", Untrusted(&self.environment.name).line());
+        dialoguer::Confirm::new().with_prompt(question).default(false).interact().context("no answer")
+    }
+
+    async fn acquire(&self, location: &Location) -> Result<Session, Failure> {
+        let default = match location {
+            Location::Folder(_) => Duration::ZERO,
+            Location::Bucket { .. } => Duration::from_secs(90),
+        };
+        let timeout = self.args.lock_timeout.map_or(default, SignedDuration::unsigned_abs);
+        let tell = |waiting: &Waiting| {
+            let who = waiting
+                .holder
+                .as_ref()
+                .map_or_else(|| "another run".to_owned(), |holder| Untrusted(&holder.who).line().to_string());
+            self.context
+                .terminal
+                .say(format_args!("waiting for the state, held by {who} (up to {} s)", timeout.as_secs()));
+        };
+        Session::acquire(location, Run::of_this_process(who::who()), timeout, tell).await.map_err(place::failure)
+    }
+
+    async fn carry_out(
+        &self,
+        service: &Service,
+        session: Session,
+        steps: &[Step],
+        interrupts: Interrupts,
+    ) -> anyhow::Result<Exit> {
+        let terminal = &self.context.terminal;
+        let mut config = Config::new(usize::try_from(self.environment.concurrency).unwrap_or(usize::MAX));
+        config.requests_per_second = self.environment.requests_per_second.map(f64::from);
+        if self.environment.base_url == BaseUrl::Sandbox {
+            // It lives in this process: whatever an earlier run had sent to it has ended with that run.
+            config.settle = Duration::ZERO;
+        }
+        let (project, name) = (Arc::clone(self.project), self.environment.name.clone());
+        let load = move |key: &Key| {
+            let environment = project.environment(Some(&name)).map_err(|error| error.to_string())?;
+            checked::template(&project, environment, key).map_err(|error| error.to_string())
+        };
+        let mut watch = match self.args.format {
+            Format::Text => Watch::people(terminal, steps),
+            Format::Json => Watch::Json { terminal },
+        };
+        let rescue = self.project.root.join(".letterpress");
+        let means = Means {
+            client: &service.client,
+            load: Arc::new(load),
+            tell: &mut |event| watch.tell(event),
+            interrupts: interrupts.count.clone(),
+            rescue: &rescue,
+        };
+        let outcome = apply::run(steps, session, config, means).await.map_err(|moved| {
+            Failure::new(Exit::Unusable, moved.to_string()).help("run it again and look at the new plan")
+        })?;
+        let took = watch.end();
+        let exit = ending::exit(&outcome, interrupts.exit());
+        match self.args.format {
+            Format::Text => terminal.data(ending::text(&outcome, took)),
+            Format::Json => watch::json(terminal, &Exited { event: "exit", code: exit.code() }),
+        }
+        Ok(exit)
+    }
+}
+
+/// The plan, as an event.
+#[derive(serde::Serialize)]
+struct Planned {
+    event: &'static str,
+    plan: plan_json::PlanJson,
+}
+
+/// The last event.
+#[derive(serde::Serialize)]
+struct Exited {
+    event: &'static str,
+    code: u8,
+}
+
+fn read_file(path: &PathBuf) -> Result<PlanFile, Failure> {
+    let unusable = |why: String| {
+        Failure::new(Exit::Unusable, format!("{}: {why}", path.display()))
+            .help("make it again: letterpress plan --out FILE")
+    };
+    let bytes = std::fs::read(path).map_err(|error| unusable(error.to_string()))?;
+    PlanFile::read(&bytes).map_err(|error| unusable(error.to_string()))
+}
+
+fn refused(stale: &[Stale]) -> Failure {
+    let lines: Vec<String> = stale.iter().map(ToString::to_string).collect();
+    Failure::new(Exit::Unusable, format!("the plan file no longer holds: {}", lines.join("; ")))
+        .help("nothing was sent; make a new plan and have it reviewed: letterpress plan --out FILE")
+}
