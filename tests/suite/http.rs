@@ -72,23 +72,23 @@ impl Client {
         head += "\r\n";
         let mut bytes = head.into_bytes();
         bytes.extend_from_slice(body);
-        self.exchange(&bytes)
+        Reply::parse(&self.exchange(&bytes)?, method != "HEAD")
     }
 
     /// Bytes out, an answer in.
-    pub fn exchange(&self, bytes: &[u8]) -> io::Result<Reply> {
+    pub fn exchange(&self, bytes: &[u8]) -> io::Result<Vec<u8>> {
         let mut stream = TcpStream::connect(&self.address)?;
         stream.set_read_timeout(Some(Duration::from_secs(60)))?;
         stream.write_all(bytes)?;
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer)?;
-        Reply::parse(&answer)
+        Ok(answer)
     }
 }
 
 impl Reply {
-    /// Reads a whole answer; one that broke off is an error.
-    pub fn parse(answer: &[u8]) -> io::Result<Self> {
+    /// Reads a whole answer; one that broke off is an error. An answer to HEAD has no body, whatever its length says.
+    pub fn parse(answer: &[u8], has_body: bool) -> io::Result<Self> {
         let broken = || io::Error::new(io::ErrorKind::UnexpectedEof, "the answer broke off");
         let end = answer.windows(4).position(|window| window == b"\r\n\r\n").ok_or_else(broken)?;
         let head = String::from_utf8_lossy(&answer[..end]);
@@ -100,7 +100,7 @@ impl Reply {
             .collect();
         let reply = Self { status, headers, body: answer[end + 4..].to_vec() };
         match reply.header("content-length").map(str::parse::<usize>) {
-            Some(Ok(length)) if reply.body.len() != length => Err(broken()),
+            Some(Ok(length)) if has_body && reply.body.len() != length => Err(broken()),
             _ => Ok(reply),
         }
     }

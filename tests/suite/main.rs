@@ -11,6 +11,7 @@
 )]
 
 mod http;
+mod interface;
 mod sandbox;
 mod support;
 
