@@ -2,11 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-fn repository() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
+use crate::support::repository;
 
 /// Every Rust file below `src`, as (room, path, text). `lib.rs` and `main.rs` are no rooms.
 fn sources() -> Vec<(String, PathBuf, String)> {

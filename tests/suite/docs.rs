@@ -4,14 +4,10 @@
 //! that is meant to fail says so: `$ letterpress validate broken   # exits 3`.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
-use crate::support::{Outcome, Project, binary};
-
-fn repository() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
+use crate::support::{Outcome, Project, binary, repository};
 
 fn pages() -> Vec<PathBuf> {
     let docs = walkdir::WalkDir::new(repository().join("docs")).into_iter().map(|entry| entry.unwrap().into_path());

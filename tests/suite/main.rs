@@ -13,6 +13,7 @@
 mod http;
 mod interface;
 mod sandbox;
+mod spine;
 mod support;
 
 mod account;

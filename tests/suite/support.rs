@@ -13,6 +13,11 @@ pub fn binary() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_letterpress"))
 }
 
+/// The repository's root.
+pub fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
 /// A project in its own empty folder, removed at the end.
 pub struct Project {
     folder: tempfile::TempDir,
