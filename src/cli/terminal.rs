@@ -96,6 +96,13 @@ impl Terminal {
         io::stdin().is_terminal() && io::stderr().is_terminal()
     }
 
+    /// Columns of the terminal that stdout goes to; nothing where it goes elsewhere.
+    #[must_use]
+    pub fn width(&self) -> Option<usize> {
+        let (width, _) = terminal_size::terminal_size_of(io::stdout())?;
+        Some(usize::from(width.0))
+    }
+
     /// Whether `--quiet` is on.
     #[must_use]
     pub fn is_quiet(&self) -> bool {

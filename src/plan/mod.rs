@@ -15,7 +15,9 @@ use crate::desired::{Desired, Digest, Id, Key, Row};
 use crate::limits;
 use crate::state::{Account, Entry, Record, Stamp, State};
 
-pub use changes::{Changes, FieldChange, FileChange, Hunk, Line, Part, PartChange, Segment, Sentence, Sign, changes};
+pub use changes::{
+    Changes, Detail, FieldChange, FileChange, FileFacts, Hunk, Line, Part, PartChange, Segment, Sentence, Sign, changes,
+};
 pub use file::{PlanFile, PlanFileError, Stale};
 pub use step::{Action, Step, Why};
 

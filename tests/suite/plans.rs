@@ -45,3 +45,30 @@ fn a_missing_state_of_a_real_service_ends_with_5_and_says_the_way_out() {
         .template("welcome");
     project.run(["plan"]).exits(5).stderr_has("has no state").stderr_has("letterpress state init");
 }
+
+/// Holds a published schema against the code; `LETTERPRESS_TEST_UPDATE=1` writes it again.
+fn published(name: &str, schema: &schemars::Schema) {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schema").join(name);
+    let text = serde_json::to_string_pretty(schema).unwrap() + "\n";
+    if std::env::var_os("LETTERPRESS_TEST_UPDATE").is_some() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    let published = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(published == text, "{} is stale: run the test with LETTERPRESS_TEST_UPDATE=1", path.display());
+}
+
+#[test]
+fn the_schema_of_the_json_form_is_published() {
+    published("plan.json", &letterpress::cli::report::plan_json::schema());
+}
+
+#[test]
+fn a_new_template_is_described_in_json_and_only_counted_without_diffs() {
+    let project = Project::new().template("welcome");
+    let json = project.run(["plan", "--format", "json"]).exits(0).json();
+    assert_eq!(json["steps"][0]["earlier"], "none");
+    assert_eq!(json["steps"][0]["changes"]["parts"][0]["words"][0][0]["new"], "Hello");
+    let json = project.run(["plan", "--format", "json", "--no-diff"]).exits(0).json();
+    assert_eq!(json["steps"][0].get("changes"), None);
+    project.run(["plan", "--no-diff", "--diff", "all"]).exits(64);
+}

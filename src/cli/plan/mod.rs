@@ -1,17 +1,22 @@
 //! `letterpress plan`: what an apply would do. No lock, no key, no network to the service.
 
+mod compare;
+
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use jiff::Timestamp;
 
 use super::checked::{self, Checked};
+use super::report::plan_detail::{Layers, Layout};
 use super::report::{plan_json, plan_text};
 use super::selection::{Selection, SelectionArgs};
 use super::{Context, Exit, place, runtime};
 use crate::plan::{self, Options, Plan, PlanFile};
 use crate::source::{Environment, Project};
 use crate::state::State;
+use compare::Details;
 
 /// Show what apply would do: no lock, no key, no request
 #[derive(Debug, clap::Args)]
@@ -27,6 +32,12 @@ pub struct Args {
     detailed_exitcode: bool,
     #[command(flatten)]
     selection: SelectionArgs,
+    /// Which layers of a changed body to show; `words` for text, `all` for the other forms
+    #[arg(long, value_enum, value_name = "LAYERS", env = "LETTERPRESS_DIFF")]
+    diff: Option<Layers>,
+    /// Do not look into the templates: only which of them change
+    #[arg(long, conflicts_with = "diff", env = "LETTERPRESS_NO_DIFF")]
+    no_diff: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -44,15 +55,20 @@ enum Format {
 /// Findings, an unusable state, a plan file that cannot be written.
 pub fn run(context: &Context, args: &Args) -> anyhow::Result<Exit> {
     let selection = args.selection.read()?;
-    let project = checked::project(context)?;
+    let project = Arc::new(checked::project(context)?);
     let environment = checked::environment(context, &project)?;
     let checked = checked::require(context, &project, environment)?;
     let state = state(&project, environment)?;
     let plan = make(environment, &checked, &state, &selection, false);
-    match args.format {
-        Format::Text => context.terminal.data(plan_text::render(&plan, Timestamp::now())),
-        Format::Json => context.terminal.data(json(&plan)?),
-    }
+    let details = if args.no_diff { Details::new() } else { compare::details(&project, environment, &plan)? };
+    let text = match args.format {
+        Format::Text => {
+            let layout = Layout { layers: args.diff.unwrap_or(Layers::Words), width: context.terminal.width() };
+            plan_text::render_detailed(&plan, &details, layout, Timestamp::now())
+        }
+        Format::Json => serde_json::to_string_pretty(&plan_json::detailed(&plan, &details))? + "\n",
+    };
+    context.terminal.data(text);
     if let Some(path) = &args.out
         && plan.conflicts.is_empty()
     {
@@ -81,10 +97,6 @@ pub fn make(
 /// The state as it is now, without holding it.
 fn state(project: &Project, environment: &Environment) -> anyhow::Result<State> {
     runtime::run(async { Ok(place::read(project, environment).await?) })
-}
-
-fn json(plan: &Plan) -> anyhow::Result<String> {
-    Ok(serde_json::to_string_pretty(&plan_json::value(plan))? + "\n")
 }
 
 /// Writes a plan file whole: a reader never sees half of it.

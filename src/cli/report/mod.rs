@@ -3,6 +3,7 @@
 pub mod concise;
 pub mod findings_json;
 pub mod ids;
+pub mod plan_detail;
 pub mod plan_json;
 pub mod plan_text;
 pub mod snippets;

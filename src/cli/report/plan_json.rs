@@ -1,11 +1,14 @@
 //! A plan as JSON: stable, with a published schema.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::plan_text;
+use crate::desired::Key;
 use crate::limits;
-use crate::plan::{Action, Plan, Step, Why};
+use crate::plan::{Action, Changes, Detail, Plan, Step, Why};
 
 /// What an apply would do.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -67,6 +70,12 @@ struct StepJson {
     why: Option<Why>,
     /// The key that the entry had.
     moved_from: Option<String>,
+    /// What is known of the content before: `none` (a new template), `kept`, or `unknown`. Absent with `--no-diff` and where nothing is sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    earlier: Option<&'static str>,
+    /// What changes in the content; for a new template all that it has. Absent where the content before is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changes: Option<Changes>,
 }
 
 /// One conflict.
@@ -78,9 +87,21 @@ struct ConflictJson {
     help: String,
 }
 
-/// The plan as the value that is printed.
+/// The plan as the value that is printed, without what changes inside the templates.
 #[must_use]
 pub fn value(plan: &Plan) -> PlanJson {
+    detailed(plan, &BTreeMap::new())
+}
+
+/// The JSON Schema of [`PlanJson`], as published in docs/schema/plan.json.
+#[must_use]
+pub fn schema() -> schemars::Schema {
+    schemars::schema_for!(PlanJson)
+}
+
+/// The plan as the value that is printed, with what changes inside the templates.
+#[must_use]
+pub fn detailed(plan: &Plan, details: &BTreeMap<Key, Detail>) -> PlanJson {
     let of = |word: &str| plan.steps.iter().filter(|step| step.action.word() == word).count();
     PlanJson {
         format: 1,
@@ -99,7 +120,7 @@ pub fn value(plan: &Plan) -> PlanJson {
             templates_used: plan.used,
             templates_allowed: limits::TEMPLATES,
         },
-        steps: plan.steps.iter().map(step).collect(),
+        steps: plan.steps.iter().map(|one| step(one, details.get(&one.key))).collect(),
         conflicts: plan
             .conflicts
             .iter()
@@ -111,7 +132,7 @@ pub fn value(plan: &Plan) -> PlanJson {
     }
 }
 
-fn step(step: &Step) -> StepJson {
+fn step(step: &Step, detail: Option<&Detail>) -> StepJson {
     let (from, why, moved_from) = match &step.action {
         Action::Create { .. } => (None, None, None),
         Action::Update { from, why, moved_from, .. } => (*from, Some(*why), moved_from.as_ref()),
@@ -128,5 +149,11 @@ fn step(step: &Step) -> StepJson {
         to: step.action.sends().map(|digest| digest.to_string()),
         why,
         moved_from: moved_from.map(ToString::to_string),
+        earlier: detail.map(|detail| match detail {
+            Detail::New(_) => "none",
+            Detail::Changed(_) => "kept",
+            Detail::Unknown => "unknown",
+        }),
+        changes: detail.and_then(Detail::changes).cloned(),
     }
 }

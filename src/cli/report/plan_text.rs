@@ -1,29 +1,45 @@
 //! A plan as a person reads it: grouped, aligned, only what changes, one summary line.
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
 use jiff::Timestamp;
-use unicode_width::UnicodeWidthStr as _;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+use super::plan_detail::{self, Layers, Layout};
 
 use crate::cli::terminal::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
+use crate::desired::Key;
 use crate::limits;
-use crate::plan::{Action, Conflict, Plan, Step, Why};
+use crate::plan::{Action, Conflict, Detail, Plan, Step, Why};
 use crate::state::Stamp;
 use crate::untrusted::Untrusted;
 
 /// Columns that a key gets at most before its row goes out of line.
 const KEY_COLUMNS: usize = 44;
 
-/// Renders a plan; `now` is for "two hours ago".
+/// Renders a plan without what changes inside the templates; `now` is for "two hours ago".
 #[must_use]
 pub fn render(plan: &Plan, now: Timestamp) -> String {
+    render_detailed(plan, &BTreeMap::new(), Layout { layers: Layers::Words, width: None }, now)
+}
+
+/// Renders a plan with what changes inside the templates.
+#[must_use]
+pub fn render_detailed(plan: &Plan, details: &BTreeMap<Key, Detail>, layout: Layout, now: Timestamp) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
-    let _ = write(&mut out, plan, now);
+    let _ = write(&mut out, plan, details, layout, now);
     out
 }
 
-fn write(out: &mut String, plan: &Plan, now: Timestamp) -> fmt::Result {
+fn write(
+    out: &mut String,
+    plan: &Plan,
+    details: &BTreeMap<Key, Detail>,
+    layout: Layout,
+    now: Timestamp,
+) -> fmt::Result {
     let environment = Untrusted(&plan.environment).line();
     if plan.is_empty() {
         let unchanged = count(plan.unchanged, "template");
@@ -43,12 +59,17 @@ fn write(out: &mut String, plan: &Plan, now: Timestamp) -> fmt::Result {
         let gap = " ".repeat(width.saturating_sub(key.width()));
         let name = step.name.as_deref().map(line).unwrap_or_default();
         let note = note(&step.action);
-        write!(out, "  {style}{sign} {:<6}{style:#}  {key}{gap}", step.action.word())?;
+        write!(out, "  {style}{sign} {:<6}{style:#}  {key}{gap}", word(&step.action))?;
+        let name =
+            fit(&name, layout.width, 12 + width.max(key.width()) + if note.is_empty() { 0 } else { note.width() + 3 });
         match (name.is_empty(), note.is_empty()) {
             (false, false) => writeln!(out, "  {name} {DIM}({note}){DIM:#}")?,
             (false, true) => writeln!(out, "  {name}")?,
             (true, false) => writeln!(out, "  {DIM}{note}{DIM:#}")?,
             (true, true) => writeln!(out)?,
+        }
+        if let Some(detail) = details.get(&step.key) {
+            plan_detail::write(out, detail, layout)?;
         }
     }
     for conflict in &plan.conflicts {
@@ -72,14 +93,29 @@ fn write(out: &mut String, plan: &Plan, now: Timestamp) -> fmt::Result {
     Ok(())
 }
 
+/// Every word of [`word`], in the order of a summary.
+const WORDS: [&str; 8] = ["create", "adopt", "fill", "update", "resend", "return", "move", "retire"];
+
+/// What happens to a template, in one word for people; finer than the action, since each has other consequences.
+#[must_use]
+pub fn word(action: &Action) -> &'static str {
+    match action {
+        Action::Update { why: Why::Adopted, .. } => "adopt",
+        Action::Update { why: Why::Reserved, .. } => "fill",
+        Action::Update { why: Why::Dirty | Why::Reasserted, .. } => "resend",
+        Action::Update { why: Why::Returning, .. } => "return",
+        action => action.word(),
+    }
+}
+
 /// `1 to create, 2 to update`.
 #[must_use]
 pub fn totals(plan: &Plan) -> String {
-    let parts: Vec<String> = ["create", "update", "return", "move", "retire"]
+    let parts: Vec<String> = WORDS
         .iter()
-        .filter_map(|word| {
-            let n = plan.steps.iter().filter(|step| step.action.word() == *word).count();
-            (n > 0).then(|| format!("{n} to {word}"))
+        .filter_map(|one| {
+            let n = plan.steps.iter().filter(|step| word(&step.action) == *one).count();
+            (n > 0).then(|| format!("{} to {one}", thousands(n)))
         })
         .collect();
     if parts.is_empty() { "nothing to do".to_owned() } else { parts.join(", ") }
@@ -204,6 +240,31 @@ pub fn ago(at: Timestamp, now: Timestamp) -> String {
 #[must_use]
 pub fn count(n: usize, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{} {noun}s", thousands(n)) }
+}
+
+/// `12.3 kB`, in thousands.
+#[must_use]
+pub fn bytes(n: u64) -> String {
+    match n {
+        0..1_000 => format!("{n} B"),
+        1_000..1_000_000 => format!("{}.{} kB", n / 1_000, n % 1_000 / 100),
+        _ => format!("{}.{} MB", n / 1_000_000, n % 1_000_000 / 100_000),
+    }
+}
+
+/// A text that has only what is left of a line; what is cut off shows as `…`.
+fn fit(text: &str, width: Option<usize>, taken: usize) -> String {
+    let Some(room) = width.map(|width| width.saturating_sub(taken + 1).max(8)) else { return text.to_owned() };
+    if text.width() <= room {
+        return text.to_owned();
+    }
+    let mut columns = 1;
+    let fits = |c: &char| {
+        columns += c.width().unwrap_or(0);
+        columns <= room
+    };
+    let kept: String = text.chars().take_while(fits).collect();
+    format!("{kept}…")
 }
 
 /// `10,000`.

@@ -108,6 +108,37 @@ pub struct FileFacts {
     pub digest: String,
 }
 
+/// What can be said about the content of a step that sends one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Detail {
+    /// There was none before.
+    New(Changes),
+    /// What differs from the one as last applied.
+    Changed(Changes),
+    /// The earlier content is not known: not kept, adopted, or cut off.
+    Unknown,
+}
+
+impl Detail {
+    /// The changes, where they are known.
+    #[must_use]
+    pub fn changes(&self) -> Option<&Changes> {
+        match self {
+            Self::New(changes) | Self::Changed(changes) => Some(changes),
+            Self::Unknown => None,
+        }
+    }
+}
+
+impl PartChange {
+    /// Lines of the source that were removed and added.
+    #[must_use]
+    pub fn lines(&self) -> (usize, usize) {
+        let count = |sign| self.source.iter().flat_map(|hunk| &hunk.lines).filter(|line| line.sign == sign).count();
+        (count(Sign::Old), count(Sign::New))
+    }
+}
+
 impl Changes {
     /// Whether nothing differs.
     #[must_use]

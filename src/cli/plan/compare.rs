@@ -1,0 +1,78 @@
+//! Reads both contents of every step that sends one: the earlier from beside the state, the new one from the files.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt as _;
+
+use crate::cli::{checked, place, runtime};
+use crate::desired::{Content, Digest, Key, Template};
+use crate::plan::{self, Action, Detail, Plan};
+use crate::source::{Environment, Project};
+use crate::state::Objects;
+
+/// Templates that are compared at once.
+const OPEN: usize = 16;
+
+/// How long comparing may look for the finest difference, in all. What comes later is still right, only coarser.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What every step changes.
+pub type Details = BTreeMap<Key, Detail>;
+
+/// Compares the contents of every step that sends one.
+///
+/// # Errors
+///
+/// A folder that cannot be read any more.
+pub fn details(project: &Arc<Project>, environment: &Environment, plan: &Plan) -> anyhow::Result<Details> {
+    if plan.steps.iter().all(|step| step.action.sends().is_none()) {
+        return Ok(Details::new());
+    }
+    let objects = Objects::open(&place::location(project, environment)?).map_err(place::failure)?;
+    let deadline = Instant::now() + PATIENCE;
+    runtime::run(async {
+        let sending = plan.steps.iter().filter(|step| step.action.sends().is_some());
+        let work = sending.map(|step| {
+            let (project, environment, objects) = (Arc::clone(project), environment.clone(), objects.clone());
+            let (key, action) = (step.key.clone(), step.action.clone());
+            async move {
+                let old = match earlier(&action) {
+                    Some(digest) => objects.get(digest).await,
+                    None => None,
+                };
+                tokio::task::spawn_blocking(move || {
+                    let new = checked::template(&project, &environment, &key)?;
+                    let detail = detail(&action, old.as_ref(), new, deadline);
+                    anyhow::Ok((key, detail))
+                })
+                .await?
+            }
+        });
+        let mut work = futures_util::stream::iter(work).buffer_unordered(OPEN);
+        let mut details = Details::new();
+        while let Some(done) = work.next().await {
+            let (key, detail) = done?;
+            details.insert(key, detail);
+        }
+        Ok(details)
+    })
+}
+
+/// The content that the service has, where the state knows it.
+fn earlier(action: &Action) -> Option<Digest> {
+    match action {
+        Action::Update { from, .. } => *from,
+        _ => None,
+    }
+}
+
+fn detail(action: &Action, old: Option<&Content>, new: Template, deadline: Instant) -> Detail {
+    let new = Content::from(new);
+    match (action, old) {
+        (Action::Create { .. }, _) => Detail::New(plan::changes(None, &new, deadline)),
+        (_, Some(old)) => Detail::Changed(plan::changes(Some(old), &new, deadline)),
+        (_, None) => Detail::Unknown,
+    }
+}
