@@ -21,4 +21,4 @@ pub use engine::Config;
 pub use event::{Event, Request};
 pub use job::Moved;
 pub use outcome::{Applied, Failed, Outcome, Refused, Saved, Stop};
-pub use rescue::Rescue;
+pub use rescue::{Rescue, Taken};

@@ -7,7 +7,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::state::{Change, Run};
+use std::collections::BTreeMap;
+
+use crate::desired::{Id, Key};
+use crate::state::{Change, Entry, Op, Record, Run, State};
 
 /// The content of a rescue file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +23,60 @@ pub struct Rescue {
     pub run: Uuid,
     /// The changes, in order.
     pub changes: Vec<Change>,
+}
+
+/// What a state takes in from a rescue file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// For one commit.
+    pub changes: Vec<Change>,
+    /// How many ids are in it.
+    pub ids: usize,
+    /// Ids that cannot be taken in, since their key has another one by now: key, id, the id that it has.
+    pub conflicts: Vec<(Key, Id, Id)>,
+}
+
+impl Rescue {
+    /// What a state that may have moved on takes in: the ids, with their content unknown, and the leaks.
+    #[must_use]
+    pub fn take_in(&self, state: &State) -> Taken {
+        let mut last: BTreeMap<&Key, Option<&Id>> = BTreeMap::new();
+        let mut ops: BTreeMap<&Key, Vec<Op>> = BTreeMap::new();
+        let mut taken = Taken::default();
+        let mut leaked = Vec::new();
+        for change in &self.changes {
+            match change {
+                Change::Set { key, record } => {
+                    last.insert(key, record.entry.id());
+                    if let Entry::Reserving { op } | Entry::Updating { op, .. } = &record.entry {
+                        ops.entry(key).or_default().push(*op);
+                    }
+                }
+                Change::Leak { op } => leaked.push(*op),
+                Change::Unset { .. } | Change::Unleak { .. } | Change::Did(_) => {}
+            }
+        }
+        for (key, id) in last.iter().filter_map(|(key, id)| Some((*key, (*id)?))) {
+            match state.records.get(key).and_then(|record| record.entry.id()) {
+                Some(held) if held == id => {}
+                Some(held) => {
+                    taken.conflicts.push((key.clone(), id.clone(), held.clone()));
+                    continue;
+                }
+                None => {
+                    let record = Record { entry: Entry::Dirty { id: id.clone() }, unsettled: None, applied: None };
+                    taken.changes.push(Change::Set { key: key.clone(), record });
+                    taken.ids += 1;
+                }
+            }
+            // Whoever took over counted this operation as leaked; now its template has an owner.
+            let owned = ops.get(key).into_iter().flatten().filter(|op| !leaked.contains(op));
+            taken.changes.extend(owned.filter(|op| state.leaked.contains(op)).map(|op| Change::Unleak { op: *op }));
+        }
+        let new = leaked.into_iter().filter(|op| !state.leaked.contains(op));
+        taken.changes.extend(new.map(|op| Change::Leak { op }));
+        taken
+    }
 }
 
 /// Writes the file into `folder`; `None`: nothing to write, or it cannot be written either (the ids are in the outcome and in the log).

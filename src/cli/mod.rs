@@ -18,6 +18,7 @@ pub mod runtime;
 mod sandbox;
 pub mod selection;
 pub mod service;
+mod state;
 pub mod terminal;
 mod validate;
 pub mod who;
@@ -79,6 +80,7 @@ enum Command {
     Apply(Box<apply::Args>),
     Build(build::Args),
     Ids(ids::Args),
+    State(state::Args),
     Account(account::AccountArgs),
     Sandbox(Box<sandbox::Args>),
     Completions(completions::CompletionsArgs),
@@ -125,6 +127,7 @@ fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Apply(args) => apply::run(context, &args),
         Command::Build(args) => build::run(context, &args),
         Command::Ids(args) => ids::run(context, &args),
+        Command::State(args) => state::run(context, &args),
         Command::Validate(args) => validate::run(context, &args),
         Command::Plan(args) => plan::run(context, &args),
         Command::Completions(args) => completions::completions(context, &args),

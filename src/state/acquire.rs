@@ -70,6 +70,7 @@ pub struct Acquire {
     /// The version that was seen last, and since when it has not moved.
     seen: Option<(Token, Duration)>,
     waits_for: Option<Holder>,
+    force: bool,
     resume: Option<Duration>,
     failures: u32,
     stage: Stage,
@@ -93,12 +94,18 @@ impl Acquire {
             began: now,
             seen: None,
             waits_for: None,
+            force: false,
             resume: None,
             failures: 0,
             stage: Stage::Load,
             #[cfg(test)]
             mutant: None,
         }
+    }
+
+    /// Takes over at once, also from a holder that may be alive: its next write is fenced.
+    pub fn force(&mut self, force: bool) {
+        self.force = force;
     }
 
     /// Whom this run waits for.
@@ -145,7 +152,7 @@ impl Acquire {
     }
 
     fn loaded(&mut self, head: Head, token: Token, now: Now) -> Step {
-        if let (Some(holder), true) = (&head.meta.holder, self.terms.lease) {
+        if let (Some(holder), true) = (&head.meta.holder, self.terms.lease && !self.force) {
             let since = match &self.seen {
                 Some((seen, since)) if *seen == token => *since,
                 _ => now.mono,

@@ -78,3 +78,10 @@ pub fn decode(bytes: &[u8], digest: Option<Digest>) -> Result<State, HeadError> 
 pub fn serial_of(name: &str) -> Option<u64> {
     name.strip_prefix("base-")?.strip_suffix(".json")?.split_once('-')?.0.parse().ok()
 }
+
+/// The digest in a snapshot's name.
+#[must_use]
+pub fn digest_of(name: &str) -> Option<Digest> {
+    let digest = name.strip_prefix("base-")?.strip_suffix(".json")?.split_once('-')?.1;
+    Digest::try_from(digest.to_owned()).ok()
+}

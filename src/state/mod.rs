@@ -20,6 +20,7 @@ mod location;
 pub(crate) mod mutant;
 mod objects;
 mod register;
+mod restore;
 mod session;
 mod write;
 
@@ -36,4 +37,5 @@ pub use ledger::{Ledger, Next, Terms, Ticket};
 pub use location::{Cloud, Location, LocationError};
 pub use objects::Objects;
 pub use register::{Folder, Register};
+pub use restore::{Check, Verdict, pull, restore, verify};
 pub use session::{Session, Waiting, first_objects, holder, init, read};

@@ -8,7 +8,7 @@ use super::acquire::{Acquire, Step};
 use super::call::{Call, Reply, Token};
 use super::clock::Run;
 use super::error::{self, Error};
-use super::head::{FORMAT, Head, Holder, Log, Meta};
+use super::head::{BaseRef, FORMAT, Head, Holder, Log, Meta};
 use super::heal::Healed;
 use super::ledger::{Ledger, Next};
 use super::location::Location;
@@ -77,14 +77,14 @@ async fn missing(place: &str, register: &Register) -> Error {
     Error::Damaged { place: place.to_owned(), name, why, bases }
 }
 
-fn unreadable(place: String, name: String, error: HeadError, bases: Vec<String>) -> Error {
+pub(super) fn unreadable(place: String, name: String, error: HeadError, bases: Vec<String>) -> Error {
     match error {
         HeadError::Damaged(why) => Error::Damaged { place, name, why, bases },
         HeadError::TooNew(format) => Error::TooNew { place, name, format },
     }
 }
 
-fn words(reply: Reply) -> String {
+pub(super) fn words(reply: Reply) -> String {
     match reply {
         Reply::Unknown(why) => why,
         other => format!("the store gave an answer to another question: {other:?}"),
@@ -116,13 +116,13 @@ pub async fn init(location: &Location, account: Account, run: &mut Run) -> Resul
     state.serial = 1;
     let stamp = Stamp { at: now.wall, who: run.who.clone(), run: run.id };
     state.change(&Change::Did(Deed::new(stamp, "state init", false)));
-    begin(&register, &place, &state, None, run).await?;
+    begin(&register, &place, &state, Vec::new(), None, run).await?;
     Ok(state)
 }
 
 /// The bytes of a free head over a new base of `state`, the base's name, and its bytes.
 #[must_use]
-pub fn first_objects(state: &State, write_id: Uuid) -> (Vec<u8>, String, Vec<u8>) {
+pub fn first_objects(state: &State, old_bases: Vec<BaseRef>, write_id: Uuid) -> (Vec<u8>, String, Vec<u8>) {
     let (reference, bytes) = base::encode(state);
     let name = reference.name.clone();
     let meta = Meta {
@@ -136,22 +136,23 @@ pub fn first_objects(state: &State, write_id: Uuid) -> (Vec<u8>, String, Vec<u8>
         acquired_on: Uuid::nil(),
         holder: None,
         base: reference,
-        old_bases: Vec::new(),
+        old_bases,
     };
     (Head { meta, log: Log::default() }.encode(), name, bytes)
 }
 
 /// Writes a base of `state` and a free head over it, where the head still is the version that is expected.
-async fn begin(
+pub(super) async fn begin(
     register: &Register,
     place: &str,
     state: &State,
+    old_bases: Vec<BaseRef>,
     expected: Option<Token>,
     run: &mut Run,
 ) -> Result<(), Error> {
     let store = |why| Error::Store { place: place.to_owned(), why };
     let write_id = run.entropy.uuid(run.clock.now());
-    let (head, name, base) = first_objects(state, write_id);
+    let (head, name, base) = first_objects(state, old_bases, write_id);
     match register.answer(Call::Put { name, bytes: base.into() }).await {
         Reply::Done => {}
         other => return Err(store(words(other))),
@@ -195,8 +196,28 @@ impl Session {
     /// [`Error`], with [`Error::kind`] for the exit code.
     pub async fn acquire(
         location: &Location,
+        run: Run,
+        timeout: Duration,
+        tell: impl FnMut(&Waiting),
+    ) -> Result<Self, Error> {
+        Self::take(location, run, timeout, false, tell).await
+    }
+
+    /// Takes a state from whoever holds it in a bucket, without waiting; that run is fenced by its next write. In a folder only the kernel's lock
+    /// counts, and that cannot be taken from a living process.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::acquire`].
+    pub async fn seize(location: &Location, run: Run) -> Result<Self, Error> {
+        Self::take(location, run, Duration::ZERO, true, |_| {}).await
+    }
+
+    async fn take(
+        location: &Location,
         mut run: Run,
         timeout: Duration,
+        force: bool,
         mut tell: impl FnMut(&Waiting),
     ) -> Result<Self, Error> {
         let register = Register::open(location)?;
@@ -205,6 +226,7 @@ impl Session {
         load(&register, &place).await?;
         wait_for_lock(&register, &place, &run, timeout, &mut tell).await?;
         let mut acquire = Acquire::new(run.id, &run.who, register.terms(), timeout, run.clock.now());
+        acquire.force(force);
         let mut told = None;
         let mut step = acquire.poll(run.clock.now());
         loop {
