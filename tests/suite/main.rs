@@ -21,4 +21,5 @@ mod architecture;
 mod command_line;
 mod docs;
 mod plans;
+mod state_commands;
 mod validate;

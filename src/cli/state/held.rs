@@ -1,6 +1,5 @@
 //! Commands that change the state: hold it, one commit, free it.
 
-
 use jiff::{SignedDuration, Timestamp};
 
 use crate::cli::{Context, Exit, Failure, checked, place, runtime, who};

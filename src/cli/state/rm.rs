@@ -34,11 +34,7 @@ pub(super) fn run(context: &Context, args: &Args) -> anyhow::Result<Exit> {
         let id = record.entry.id().map_or_else(String::new, |id| format!(" ({id})"));
         Ok((vec![Change::Unset { key: key.clone() }], format!("state rm {key}{id}")))
     })?;
-    match forgotten {
-        Some(id) => {
-            context.terminal.say(format_args!("forgot `{key}`; to take it back: letterpress state import {key} {id}"))
-        }
-        None => context.terminal.say(format_args!("forgot `{key}`")),
-    }
+    let back = forgotten.map(|id| format!("; to take it back: letterpress state import {key} {id}"));
+    context.terminal.say(format_args!("forgot `{key}`{}", back.unwrap_or_default()));
     Ok(Exit::Done)
 }
