@@ -15,7 +15,7 @@ use crate::untrusted::Untrusted;
 #[derive(Debug, clap::Args)]
 pub struct AccountArgs {
     /// The form of the data
-    #[arg(long, value_name = "FORM", default_value = "text", env = "LETTERPRESS_FORMAT")]
+    #[arg(long, value_name = "FORM", default_value = "text", env = "LETTERPRESS_ACCOUNT_FORMAT")]
     format: Format,
 }
 

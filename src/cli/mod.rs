@@ -10,15 +10,18 @@ pub mod environment;
 mod exit;
 mod ids;
 mod init;
+pub mod interrupt;
 pub mod keep;
 pub mod place;
 pub mod plan;
 pub mod report;
 pub mod runtime;
 mod sandbox;
+mod schema;
 pub mod selection;
 pub mod service;
 mod state;
+mod suppressions;
 pub mod terminal;
 mod validate;
 pub mod who;
@@ -82,7 +85,10 @@ enum Command {
     Ids(ids::Args),
     State(state::Args),
     Account(account::AccountArgs),
+    Suppressions(suppressions::SuppressionsArgs),
+    Subscribe(suppressions::subscribe::SubscribeArgs),
     Sandbox(Box<sandbox::Args>),
+    Schema(schema::SchemaArgs),
     Completions(completions::CompletionsArgs),
     Man(completions::ManArgs),
 }
@@ -130,9 +136,12 @@ fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::State(args) => state::run(context, &args),
         Command::Validate(args) => validate::run(context, &args),
         Command::Plan(args) => plan::run(context, &args),
+        Command::Schema(args) => schema::run(context, &args),
         Command::Completions(args) => completions::completions(context, &args),
         Command::Man(args) => completions::man(context, &args),
         Command::Account(args) => account::account(context, &args),
+        Command::Suppressions(args) => suppressions::run(context, &args),
+        Command::Subscribe(args) => suppressions::subscribe::run(context, &args),
         Command::Sandbox(args) => sandbox::run(context, *args),
     }
 }

@@ -59,6 +59,26 @@ impl Terminal {
         }
     }
 
+    /// Writes a piece of data to stdout, and says whether somebody still reads it.
+    ///
+    /// # Errors
+    ///
+    /// What the stream fails with; a closed pipe is `false`.
+    pub fn piece(&self, bytes: &[u8]) -> io::Result<bool> {
+        let mut out = anstream::stdout().lock();
+        match out.write_all(bytes).and_then(|()| out.flush()) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether stdout goes elsewhere than to a terminal, so that progress on stderr does not mix with data.
+    #[must_use]
+    pub fn is_piped(&self) -> bool {
+        !io::stdout().is_terminal()
+    }
+
     /// Writes a report to stderr through a closure, also with `--quiet`. A stream that fails is no error.
     pub fn report(&self, write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) {
         let mut err = io::BufWriter::new(anstream::stderr().lock());

@@ -22,4 +22,5 @@ mod command_line;
 mod docs;
 mod plans;
 mod state_commands;
+mod suppressions;
 mod validate;

@@ -1,0 +1,52 @@
+//! `schema`: the JSON Schema of everything that letterpress reads or writes as JSON, from the types themselves.
+
+use schemars::{Schema, schema_for};
+
+use super::{Context, Exit, account, report, suppressions};
+
+/// Print the JSON Schema of a document, for editors and for programs that read our output
+#[derive(Debug, clap::Args)]
+pub struct SchemaArgs {
+    /// The document
+    document: Document,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Document {
+    /// `validate --format json`
+    Validate,
+    /// `plan --format json`
+    Plan,
+    /// `account --format json`
+    Account,
+    /// `suppressions list --format json`
+    Suppressions,
+    /// A line of `suppressions list --format jsonl`
+    Suppression,
+    /// A line of the report of `suppressions add|remove|import` and `subscribe`, with `--format jsonl`
+    SuppressionsReport,
+}
+
+impl Document {
+    fn schema(self) -> Schema {
+        match self {
+            Self::Validate => schema_for!(report::findings_json::Report<'_>),
+            Self::Plan => schema_for!(report::plan_json::PlanJson),
+            Self::Account => schema_for!(account::AccountJson),
+            Self::Suppressions => suppressions::schemas::list(),
+            Self::Suppression => suppressions::schemas::record(),
+            Self::SuppressionsReport => suppressions::schemas::report(),
+        }
+    }
+}
+
+/// Runs `schema`.
+///
+/// # Errors
+///
+/// When stdout cannot be written.
+pub fn run(context: &Context, args: &SchemaArgs) -> anyhow::Result<Exit> {
+    let text = serde_json::to_string_pretty(&args.document.schema())?;
+    context.terminal.stream(|out| writeln!(out, "{text}"))?;
+    Ok(Exit::Done)
+}
