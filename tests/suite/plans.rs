@@ -72,3 +72,32 @@ fn a_new_template_is_described_in_json_and_only_counted_without_diffs() {
     assert_eq!(json["steps"][0].get("changes"), None);
     project.run(["plan", "--no-diff", "--diff", "all"]).exits(64);
 }
+
+#[test]
+fn a_changed_sentence_is_one_line_of_the_next_plan() {
+    let project = Project::new().template("welcome").template("other");
+    project.run(["apply", "--yes"]).exits(0);
+    assert_eq!(std::fs::read_dir(project.path(".letterpress/state/local/objects")).unwrap().count(), 2);
+    project.run(["plan", "--detailed-exitcode"]).exits(0).stdout_has("Nothing changes in `local`: 2 templates as last");
+
+    let html = project.read("templates/welcome/body.html");
+    project.write("templates/welcome/body.html", html.replace("A line for the reader", "A word for the reader"));
+    let outcome = project.run(["plan", "--detailed-exitcode"]).exits(2);
+    assert_eq!(
+        outcome.stdout,
+        "local\n\n  ~ update  welcome  welcome\n      html: 152 B\n        A [-line-]{+word+} for the reader.\n        source: +1 -1 lines (`--diff all` shows them)\n\nPlan: 1 to update; 1 unchanged.\n"
+    );
+    project
+        .run(["plan", "--diff", "source"])
+        .exits(0)
+        .stdout_has("-<body><h1>Hello</h1><p>A line for the reader.</p></body></html>\n");
+
+    // What is replaced is not kept for ever.
+    project.run(["apply", "--yes"]).exits(0);
+    assert_eq!(std::fs::read_dir(project.path(".letterpress/state/local/objects")).unwrap().count(), 2);
+
+    // A missing content is no error.
+    std::fs::remove_dir_all(project.path(".letterpress/state/local/objects")).unwrap();
+    project.write("templates/welcome/body.txt", "Changed\n");
+    project.run(["plan"]).exits(0).stdout_has("what the service has is not known");
+}

@@ -13,6 +13,9 @@ use anyhow::Context as _;
 use jiff::{SignedDuration, Timestamp};
 
 use super::checked::{self, Checked};
+use super::keep::Keeper;
+use super::plan::compare;
+use super::report::plan_detail::{Layers, Layout};
 use super::report::{plan_json, plan_text};
 use super::selection::{Selection, SelectionArgs};
 use super::service::{self, Service};
@@ -110,10 +113,10 @@ impl Job<'_> {
         service.belongs_to(&state.account)?;
         let (plan, steps) = self.plan(&state)?;
         if plan.conflicts.is_empty() && steps.is_empty() {
-            self.show(&plan);
+            self.show(&plan).await?;
             return Ok(Exit::Done);
         }
-        self.show(&plan);
+        self.show(&plan).await?;
         if !plan.conflicts.is_empty() {
             return Err(Failure::new(Exit::Findings, "the plan has conflicts; nothing was sent").into());
         }
@@ -175,13 +178,19 @@ impl Job<'_> {
         Ok((plan, steps))
     }
 
-    fn show(&self, plan: &Plan) {
+    /// Whoever is asked sees what changes inside the templates; whoever said `--yes` has seen it.
+    async fn show(&self, plan: &Plan) -> anyhow::Result<()> {
+        let terminal = &self.context.terminal;
         match self.args.format {
-            Format::Text => self.context.terminal.data(plan_text::render(plan, Timestamp::now())),
-            Format::Json => {
-                watch::json(&self.context.terminal, &Planned { event: "plan", plan: plan_json::value(plan) });
+            Format::Text if self.args.yes => terminal.data(plan_text::render(plan, Timestamp::now())),
+            Format::Text => {
+                let details = compare::details(self.project, self.environment, plan).await?;
+                let layout = Layout { layers: Layers::Words, width: terminal.width() };
+                terminal.data(plan_text::render_detailed(plan, &details, layout, Timestamp::now()));
             }
+            Format::Json => watch::json(terminal, &Planned { event: "plan", plan: plan_json::value(plan) }),
         }
+        Ok(())
     }
 
     fn approved(&self) -> anyhow::Result<bool> {
@@ -224,10 +233,13 @@ impl Job<'_> {
             // It lives in this process: whatever an earlier run had sent to it has ended with that run.
             config.settle = Duration::ZERO;
         }
-        let (project, name) = (Arc::clone(self.project), self.environment.name.clone());
+        let keeper = Keeper::start(place::location(self.project, self.environment)?).map_err(place::failure)?;
+        let (project, name, keep) = (Arc::clone(self.project), self.environment.name.clone(), keeper.hand());
         let load = move |key: &Key| {
             let environment = project.environment(Some(&name)).map_err(|error| error.to_string())?;
-            checked::template(&project, environment, key).map_err(|error| error.to_string())
+            let template = checked::template(&project, environment, key).map_err(|error| error.to_string())?;
+            keep.keep(&template);
+            Ok(template)
         };
         let mut watch = match self.args.format {
             Format::Text => Watch::people(terminal, steps),
@@ -245,6 +257,13 @@ impl Job<'_> {
             Failure::new(Exit::Unusable, moved.to_string()).help("run it again and look at the new plan")
         })?;
         let took = watch.end();
+        let not_kept = keeper.finish(steps).await;
+        if not_kept > 0 {
+            terminal.warn(format_args!(
+                "the content of {} could not be kept beside the state; the next plan cannot show what changes in them",
+                plan_text::count(not_kept, "template")
+            ));
+        }
         let exit = ending::exit(&outcome, interrupts.exit());
         match self.args.format {
             Format::Text => terminal.data(ending::text(&outcome, took)),

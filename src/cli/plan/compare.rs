@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 
-use crate::cli::{checked, place, runtime};
+use crate::cli::{checked, place};
 use crate::desired::{Content, Digest, Key, Template};
 use crate::plan::{self, Action, Detail, Plan};
 use crate::source::{Environment, Project};
@@ -26,38 +26,36 @@ pub type Details = BTreeMap<Key, Detail>;
 /// # Errors
 ///
 /// A folder that cannot be read any more.
-pub fn details(project: &Arc<Project>, environment: &Environment, plan: &Plan) -> anyhow::Result<Details> {
+pub async fn details(project: &Arc<Project>, environment: &Environment, plan: &Plan) -> anyhow::Result<Details> {
     if plan.steps.iter().all(|step| step.action.sends().is_none()) {
         return Ok(Details::new());
     }
     let objects = Objects::open(&place::location(project, environment)?).map_err(place::failure)?;
     let deadline = Instant::now() + PATIENCE;
-    runtime::run(async {
-        let sending = plan.steps.iter().filter(|step| step.action.sends().is_some());
-        let work = sending.map(|step| {
-            let (project, environment, objects) = (Arc::clone(project), environment.clone(), objects.clone());
-            let (key, action) = (step.key.clone(), step.action.clone());
-            async move {
-                let old = match earlier(&action) {
-                    Some(digest) => objects.get(digest).await,
-                    None => None,
-                };
-                tokio::task::spawn_blocking(move || {
-                    let new = checked::template(&project, &environment, &key)?;
-                    let detail = detail(&action, old.as_ref(), new, deadline);
-                    anyhow::Ok((key, detail))
-                })
-                .await?
-            }
-        });
-        let mut work = futures_util::stream::iter(work).buffer_unordered(OPEN);
-        let mut details = Details::new();
-        while let Some(done) = work.next().await {
-            let (key, detail) = done?;
-            details.insert(key, detail);
+    let sending = plan.steps.iter().filter(|step| step.action.sends().is_some());
+    let work = sending.map(|step| {
+        let (project, environment, objects) = (Arc::clone(project), environment.clone(), objects.clone());
+        let (key, action) = (step.key.clone(), step.action.clone());
+        async move {
+            let old = match earlier(&action) {
+                Some(digest) => objects.get(digest).await,
+                None => None,
+            };
+            tokio::task::spawn_blocking(move || {
+                let new = checked::template(&project, &environment, &key)?;
+                let detail = detail(&action, old.as_ref(), new, deadline);
+                anyhow::Ok((key, detail))
+            })
+            .await?
         }
-        Ok(details)
-    })
+    });
+    let mut work = futures_util::stream::iter(work).buffer_unordered(OPEN);
+    let mut details = Details::new();
+    while let Some(done) = work.next().await {
+        let (key, detail) = done?;
+        details.insert(key, detail);
+    }
+    Ok(details)
 }
 
 /// The content that the service has, where the state knows it.

@@ -1,6 +1,6 @@
 //! `letterpress plan`: what an apply would do. No lock, no key, no network to the service.
 
-mod compare;
+pub mod compare;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -60,7 +60,8 @@ pub fn run(context: &Context, args: &Args) -> anyhow::Result<Exit> {
     let checked = checked::require(context, &project, environment)?;
     let state = state(&project, environment)?;
     let plan = make(environment, &checked, &state, &selection, false);
-    let details = if args.no_diff { Details::new() } else { compare::details(&project, environment, &plan)? };
+    let details =
+        if args.no_diff { Details::new() } else { runtime::run(compare::details(&project, environment, &plan))? };
     let text = match args.format {
         Format::Text => {
             let layout = Layout { layers: args.diff.unwrap_or(Layers::Words), width: context.terminal.width() };
