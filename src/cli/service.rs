@@ -72,7 +72,7 @@ pub async fn open(context: &Context, root: &Path, environment: &Environment) -> 
     let base_url = BaseUrl::new(&address).map_err(|error| {
         Failure::new(Exit::Failed, format!("`base_url` of the environment `{}`: {error}", environment.name))
     })?;
-    let bound = if sandbox.is_some() { "sandbox".to_owned() } else { base_url.as_str().to_owned() };
+    let bound = if sandbox.is_some() { "sandbox".to_owned() } else { base_url.identity() };
     let client = Client::new(Options { base_url, api_key, timeouts: Timeouts::default() }).map_err(|error| {
         let exit = if matches!(error, ClientError::Key) { Exit::Key } else { Exit::Failed };
         let from = environment::api_key_source(environment);

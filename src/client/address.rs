@@ -51,7 +51,19 @@ impl BaseUrl {
         is_loopback(&self.0)
     }
 
-    /// The text, without a trailing slash: what a state is bound to.
+    /// What a state is bound to: the text, without a trailing slash. On this machine ports come and go (a tunnel, a test service), so there the
+    /// port does not count; the user and project ids do everywhere.
+    #[must_use]
+    pub fn identity(&self) -> String {
+        let mut url = self.0.clone();
+        if self.is_loopback() {
+            // It fails only for addresses without a host, which `new` does not let in.
+            let _ = url.set_port(None);
+        }
+        url.as_str().trim_end_matches('/').to_owned()
+    }
+
+    /// The text, without a trailing slash.
     #[must_use]
     pub fn as_str(&self) -> &str {
         self.0.as_str().trim_end_matches('/')
@@ -72,6 +84,13 @@ fn is_loopback(url: &Url) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_state_is_bound_to_the_address_and_on_this_machine_to_no_port() {
+        let identity = |text| BaseUrl::new(text).unwrap().identity();
+        assert_eq!(identity("https://api.example.com:8443/v1/"), "https://api.example.com:8443/v1");
+        assert_eq!(identity("http://127.0.0.1:8080/v1"), "http://127.0.0.1/v1");
+    }
 
     #[test]
     fn https_anywhere_and_http_here() {

@@ -18,6 +18,7 @@ mod support;
 
 mod account;
 mod architecture;
+mod bad_input;
 mod command_line;
 mod docs;
 mod plans;

@@ -162,6 +162,13 @@ impl Outcome {
         self
     }
 
+    /// On either stream.
+    #[track_caller]
+    pub fn says(self, text: &str) -> Self {
+        assert!(self.stdout.contains(text) || self.stderr.contains(text), "output lacks {text:?}\n{self}");
+        self
+    }
+
     #[track_caller]
     pub fn lacks(self, text: &str) -> Self {
         assert!(!self.stdout.contains(text) && !self.stderr.contains(text), "output has {text:?}\n{self}");
