@@ -197,7 +197,7 @@ fn one_refused_template_does_not_keep_the_others() {
     project.write_template("c", "c");
     let outcome = project.run(["apply", "--yes"]).exits(6);
     let _ = outcome.stdout_has("Refused: 1").stdout_has("2 created");
-    project.run(["plan", "--detailed-exitcode"]).exits(2).stdout_has("1 to update");
+    project.run(["plan", "--detailed-exitcode"]).exits(2).stdout_has("1 to fill");
 }
 
 #[test]
