@@ -2,6 +2,7 @@
 
 mod account;
 mod apply;
+mod browser;
 mod build;
 pub mod checked;
 mod completions;

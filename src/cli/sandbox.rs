@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-use super::{Context, Exit, Failure};
+use super::{Context, Exit, Failure, browser};
 use crate::sandbox::{self, ApiKey, Clock, Faults, Options, Quotas, Seed};
 use crate::untrusted::Untrusted;
 
@@ -28,6 +28,9 @@ pub struct Args {
     /// One more host name to answer to; may be given several times
     #[arg(long = "allow-host", value_name = "NAME")]
     allowed_hosts: Vec<String>,
+    /// Open its page in a browser
+    #[arg(long)]
+    open: bool,
     /// Refuse unknown fields instead of ignoring them
     #[arg(long)]
     strict: bool,
@@ -103,10 +106,10 @@ pub fn run(context: &Context, args: Args) -> anyhow::Result<Exit> {
         patience: Duration::from_secs(args.patience),
     };
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-    runtime.block_on(serve(context, options))
+    runtime.block_on(serve(context, options, args.open))
 }
 
-async fn serve(context: &Context, options: Options) -> anyhow::Result<Exit> {
+async fn serve(context: &Context, options: Options, open: bool) -> anyhow::Result<Exit> {
     let listen = options.listen;
     if !listen.ip().is_loopback() {
         context.terminal.warn(format_args!(
@@ -132,6 +135,9 @@ async fn serve(context: &Context, options: Options) -> anyhow::Result<Exit> {
     })?;
     let lines: String = running.keys.iter().map(describe).collect();
     context.terminal.data(format_args!("listening on {}\n{lines}", running.base_url()));
+    if open && let Err(error) = browser::open(&running.base_url()) {
+        context.terminal.warn(format_args!("cannot open a browser ({error}); the page is at {}", running.base_url()));
+    }
     ending.wait().await;
     running.stop().await;
     Ok(Exit::Done)

@@ -19,6 +19,7 @@ mod json;
 mod log;
 mod mailer;
 mod misbehave;
+mod openapi;
 mod operation;
 mod page;
 mod refusal;

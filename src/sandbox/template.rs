@@ -198,7 +198,7 @@ fn attachments(fields: &mut Fields<'_>, list: &str, notes: &mut Notes) -> Result
 }
 
 fn check_mime(path: &str, mime: &str) -> Result<(), Refusal> {
-    let essence = mime.split(';').next().unwrap_or_default().trim();
+    let essence = mime.split(';').next().unwrap_or_default();
     let parts: Vec<_> = essence.split('/').collect();
     let good = parts.len() == 2 && parts.iter().all(|part| !part.is_empty() && part.bytes().all(is_token));
     if good && !mime.contains(char::is_control) { Ok(()) } else { Err(bad_value(path, "is not a MIME type")) }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::http::{Client, Reply};
-use crate::support::Service;
+use crate::support::{Project, Service};
 
 fn template(name: &str) -> Value {
     json!({ "template": { "name": name, "body": { "html": "<p>Hello</p>" } } })
@@ -142,4 +142,110 @@ fn a_missing_and_an_unknown_key_are_refused() {
     client.send("POST", "/system/info", &[("x-api-key", "")], b"{}").unwrap().refuses(401, 9001, "X-API-KEY");
     Client::with_key(&service, "wrong").post_raw("/system/info", "{}").refuses(401, 9002, "not known");
     Client::with_key(&service, "wrong").post_raw("/template/create", "{}").refuses(401, "9002", "not known");
+}
+
+#[test]
+fn another_page_or_host_gets_nothing() {
+    let service = Service::start();
+    let client = Client::of(&service);
+    let paths = ["/", "/page/templates", "/page/style.css", "/openapi.json", "/system/info", "/nothing"];
+    let foreign = [
+        ("host", "evil.test"),
+        ("host", "127.0.0.1"),
+        ("origin", "http://evil.test"),
+        ("origin", "null"),
+        ("origin", "http://localhost:1"),
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-site", "same-site"),
+    ];
+    for path in paths {
+        for sign in foreign {
+            for method in ["GET", "POST"] {
+                client.send(method, path, &[sign], b"{}").unwrap().refuses(403, 9003, "the request ");
+            }
+        }
+    }
+    let own = [("origin", service.url.as_str()), ("sec-fetch-site", "same-origin")];
+    client.send("POST", "/system/info", &own, b"{}").unwrap().success();
+    let reply = client.send("GET", "/", &[], b"").unwrap();
+    assert_eq!(reply.status, 200);
+    assert!(reply.header("access-control-allow-origin").is_none());
+    assert_eq!(reply.header("cross-origin-resource-policy"), Some("same-origin"));
+}
+
+#[test]
+fn pages_answer_where_nothing_is() {
+    let service = Service::start();
+    let client = Client::of(&service);
+    let missing = [
+        "/page/nothing",
+        "/page/templates/x",
+        "/page/templates/x/frame",
+        "/page/outbox/7",
+        "/page/requests/7",
+        "/subscribe/x",
+    ];
+    for path in missing {
+        assert_eq!(client.send("GET", path, &[], b"").unwrap().status, 404, "{path}");
+    }
+    client.send("POST", "/page/templates", &[], b"").unwrap().refuses(405, 9005, "pages only know GET");
+}
+
+#[test]
+fn garbage_instead_of_http_harms_nobody() {
+    let service = Service::start();
+    let client = Client::of(&service);
+    for garbage in
+        ["\0\0\0\0\r\n\r\n", "GET\r\n\r\n", "POST /system/info HTTP/9.9\r\n\r\n", "\u{16}\u{3}\u{1}\u{2}\u{0}"]
+    {
+        let _ = client.exchange(garbage.as_bytes());
+    }
+    let long = format!("GET /{} HTTP/1.1\r\nhost: x\r\n\r\n", "a".repeat(1_000_000));
+    let _ = client.exchange(long.as_bytes());
+    client.post("/system/info", &json!({})).success();
+}
+
+#[test]
+fn a_wrong_option_or_file_is_explained() {
+    let project = Project::empty()
+        .file("bad.toml", "[[rule]]\nanswer = \"explode\"\n")
+        .file("no.sqlite", "not a database, but long enough to be read as one");
+    let run = |arguments: &[&str]| project.run(["sandbox"].iter().chain(arguments));
+    run(&["--faults", "bad.toml"])
+        .exits(1)
+        .stderr_has("bad.toml is not a usable faults file")
+        .stderr_has("unknown variant");
+    run(&["--seed", "bad.toml"]).exits(1).stderr_has("bad.toml is not a usable seed file").stderr_has("unknown field");
+    run(&["--faults", "none.toml"]).exits(1).stderr_has("cannot read none.toml");
+    run(&["--db", "no.sqlite"]).exits(1).stderr_has("cannot use the database no.sqlite");
+    run(&["--add-project", "x"]).exits(64).stderr_has("team@example.com/Shop");
+    run(&["--smtp", "x"]).exits(64).stderr_has("127.0.0.1:1025");
+    let busy = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = busy.local_addr().unwrap().to_string();
+    run(&["--listen", &address]).exits(1).stderr_has("cannot listen on 127.0.0.1").stderr_has("takes a free one");
+}
+
+#[test]
+fn a_seed_is_taken_in_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("seed.toml").display().to_string();
+    std::fs::write(&file, "[[suppression]]\nemail = \"a{n}@example.com\"\nreason = \"blocked\"\ncount = 3\n").unwrap();
+    let service = Service::with(["--seed", &file]).again(["--seed", &file]);
+    assert_eq!(service.count("SELECT count(*) FROM suppressions"), 3);
+    std::fs::write(&file, "[[suppression]]\nemail = \"b@example.com\"\nreason = \"blocked\"\n").unwrap();
+    assert_eq!(service.again(["--seed", &file]).count("SELECT count(*) FROM suppressions"), 4);
+}
+
+#[test]
+fn a_request_that_is_held_ends_with_the_service() {
+    let mut service = Service::with_faults("[[rule]]\nanswer = \"hold\"\n");
+    let client = Client::of(&service);
+    let waiting = std::thread::spawn(move || client.try_post("/system/info", &json!({})));
+    while service.count("SELECT count(*) FROM requests WHERE fault = 'hold before commit'") == 0 {
+        std::thread::yield_now();
+    }
+    let id = service.process().id();
+    std::process::Command::new("kill").arg(id.to_string()).status().unwrap();
+    assert_eq!(service.process().wait().unwrap().code(), Some(0));
+    assert!(waiting.join().unwrap().is_err());
 }

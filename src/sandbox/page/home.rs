@@ -33,7 +33,7 @@ pub async fn show(State(service): Shared) -> Result<Response, NoPage> {
     ];
     let body = html! {
         h1 { "Overview" }
-        p .lead { "This is the built-in service of letterpress. It answers at " code { (service.base_url) } " and keeps everything on this machine." }
+        p .lead { "This is the built-in service of letterpress. It answers at " code { (service.base_url) } " and keeps everything on this machine. " a href="/openapi.json" { "OpenAPI description" } }
         ul .cards {
             @for (address, name, count, below) in cards {
                 li { a href=(address) { span .name { (name) } span .count { (count) } span .below { (below) } } }

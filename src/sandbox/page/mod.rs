@@ -23,7 +23,7 @@ use axum::routing::get;
 use maud::html;
 
 use super::clock;
-use super::exchange::{refused, respond};
+use super::exchange::{Answer, refused, respond};
 use super::fault::CodeType;
 use super::refusal::{NOT_POST, Refusal};
 use super::service::Service;
@@ -67,6 +67,7 @@ impl axum::response::IntoResponse for NoPage {
 pub fn router(service: Arc<Service>) -> Router {
     Router::new()
         .route("/", get(home::show))
+        .route("/openapi.json", get(openapi))
         .route("/page/style.css", get(layout::style))
         .route("/page/templates", get(templates::list))
         .route("/page/templates/{id}", get(templates::show))
@@ -129,6 +130,12 @@ async fn follow(State(service): Shared, method: Method, Path(token): Path<String
             p { "Mail is sent to " strong { (recipient) } " again." }
         },
     ))
+}
+
+/// What the interface looks like, for machines.
+async fn openapi(State(service): Shared) -> Response {
+    let body = super::openapi::description(&service.base_url).to_string();
+    respond(Answer { http: StatusCode::OK, code: None, body, retry_after: None })
 }
 
 /// A number of the address's query.
