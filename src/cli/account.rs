@@ -88,7 +88,7 @@ fn as_json(service: &Service, environment: String) -> AccountJson {
     AccountJson {
         format: 1,
         environment,
-        base_url: service.account.base_url.clone(),
+        base_url: service.address().to_owned(),
         user_id: info.user_id,
         email: info.email.clone(),
         project_id: info.project_id.clone(),
@@ -106,7 +106,7 @@ fn as_text(service: &Service, environment: &str, now: Timestamp) -> String {
     let info = &service.info;
     let mut text = String::new();
     let mut line = |name: &str, value: String| text.push_str(&format!("{BOLD}{name:<12}{BOLD:#}{value}\n"));
-    line("environment", format!("{environment} {DIM}({}){DIM:#}", Untrusted(&service.account.base_url).line()));
+    line("environment", format!("{environment} {DIM}({}){DIM:#}", Untrusted(service.address()).line()));
     line("account", format!("{} {DIM}(user {}){DIM:#}", Untrusted(&info.email).line(), info.user_id));
     let project = match (&info.project_name, &info.project_id) {
         (Some(name), Some(id)) => format!("{} {DIM}({}){DIM:#}", Untrusted(name).line(), Untrusted(id).line()),

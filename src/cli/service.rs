@@ -82,6 +82,12 @@ pub async fn open(context: &Context, root: &Path, environment: &Environment) -> 
 }
 
 impl Service {
+    /// Where the service is, for people: `sandbox` for the built-in one.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        if self.sandbox.is_some() { "sandbox" } else { self.client.base_url().as_str() }
+    }
+
     /// Refuses a key of another account than a state is bound to (safety P12).
     ///
     /// # Errors
