@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::table;
-use crate::diagnostic::{Diagnostic, Location, Profile, Rule, Severity};
+use crate::diagnostic::{Diagnostic, Edit, Profile, Rule, Severity};
 use crate::source::{Config, Fault, Folder, Place, Problem, Spot, Text, closest};
 
 /// Which severity each rule has in a run: profile first, then `[lint]`.
@@ -20,7 +20,7 @@ impl Levels {
     pub fn new(profile: Profile, config: &Config) -> (Self, Vec<Diagnostic>) {
         let mut lint = BTreeMap::new();
         let mut wrong = Vec::new();
-        let at = |name: &Spot<String>| Location::at(crate::source::FILE, &config.text, name.place.bytes.clone());
+        let at = |name: &Spot<String>| config.text.at(name.place.bytes.clone());
         for (name, severity) in &config.lint {
             match table::rule(&name.value) {
                 None => {
@@ -102,20 +102,21 @@ impl<'a> Findings<'a> {
         self.push(Diagnostic::new(rule, folder.locate(place), message));
     }
 
-    /// Adds a finding about a text part, when there are any places: the first and how many there are.
-    pub fn spans(
+    /// Adds a finding about a text part when there are any places, and hands it out to be completed.
+    pub fn places(
         &mut self,
         rule: &'static Rule,
         text: &Text,
-        spans: &[Range<usize>],
-        describe: impl FnOnce(Diagnostic) -> Diagnostic,
+        places: &Places,
         message: impl Into<String>,
-    ) {
-        if let Some(first) = spans.first()
-            && self.on(rule)
-        {
-            let diagnostic = Diagnostic::new(rule, text.at(first.clone()), message).count(spans.len());
-            self.push(describe(diagnostic));
+    ) -> Completing<'_> {
+        match &places.first {
+            Some(first) if self.on(rule) => {
+                let finding = Diagnostic::new(rule, text.at(first.clone()), message).count(places.count);
+                self.push(finding);
+                Completing(self.list.last_mut())
+            }
+            _ => Completing(None),
         }
     }
 
@@ -126,10 +127,70 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// All findings, sorted, each once.
+    /// Takes what was found so far.
+    pub fn take(&mut self) -> Vec<Diagnostic> {
+        std::mem::take(&mut self.list)
+    }
+
+    /// All findings with those that were taken, sorted, each once.
     #[must_use]
-    pub fn finish(self) -> Vec<Diagnostic> {
+    pub fn finish(mut self, taken: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        self.list.extend(taken);
         sorted(self.list)
+    }
+}
+
+/// Where a rule found something in one text: the first place and how many there are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Places {
+    /// The first place, in what is sent.
+    pub first: Option<Range<usize>>,
+    /// How many.
+    pub count: usize,
+}
+
+impl Places {
+    /// One more place.
+    pub fn add(&mut self, span: Range<usize>) {
+        self.count += 1;
+        self.first.get_or_insert(span);
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
+/// A finding that was just added, if its rule is on.
+#[derive(Debug)]
+pub struct Completing<'f>(Option<&'f mut Diagnostic>);
+
+impl Completing<'_> {
+    /// With the way out.
+    pub fn help(self, help: impl Into<String>) -> Self {
+        self.with(|finding| finding.help = Some(help.into()))
+    }
+
+    /// With the value found and what is allowed.
+    pub fn limit(self, actual: impl ToString, allowed: impl ToString) -> Self {
+        self.with(|finding| {
+            finding.actual = Some(actual.to_string());
+            finding.allowed = Some(allowed.to_string());
+        })
+    }
+
+    /// With what mends it.
+    pub fn edits(self, edits: impl FnOnce() -> Vec<Edit>) -> Self {
+        self.with(|finding| finding.edits = edits())
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Diagnostic)) -> Self {
+        if let Some(finding) = &mut self.0 {
+            change(finding);
+        }
+        self
     }
 }
 

@@ -2,15 +2,28 @@
 //!
 //! [`folder`] judges one template folder, [`tree`] what can only be seen over all of them.
 
+mod active;
+mod address;
+mod allow;
+mod amp;
 mod assets;
 mod characters;
+mod css;
 mod fields;
 mod findings;
+mod images;
+mod links;
+mod markup;
+mod structure;
 pub mod table;
+mod tags;
+mod textpart;
 mod verdict;
+mod wording;
 
 use std::collections::BTreeMap;
 
+use crate::desired::tags::Engine;
 use crate::desired::{Id, Key, Row, Template};
 use crate::diagnostic::Diagnostic;
 use crate::source::{Folder, Problem, Walk};
@@ -33,24 +46,59 @@ pub struct Rules<'a> {
 #[must_use]
 pub fn folder(mut folder: Folder, rules: &Rules<'_>) -> Verdict {
     let mut findings = findings::Findings::new(rules.levels);
+    let mut contract = Contract::default();
     if folder.parsed {
         fields::check(&folder, rules.environment, &mut findings);
         assets::check(&folder, &mut findings);
         characters::check(&folder, &mut findings);
+        contract = parts(&folder, &mut findings);
     }
     let adopt = adopt(&folder, rules.environment, &mut findings);
     let moved_from = moved_from(&folder, &mut findings);
     let name = folder.manifest.name.as_ref().map(|name| (name.value.clone(), folder.locate(&name.place)));
     findings.problems(std::mem::take(&mut folder.problems));
+    let allows = allow::collect(&folder, &mut findings);
     let template = folder.take_template();
     let request_bytes = (rules.measure)(&template);
     assets::request(&folder.manifest_path(), &template, request_bytes, &mut findings);
-    let mut verdict = Verdict { findings: findings.finish(), name, ..Verdict::default() };
+    let found = findings.take();
+    let kept = allow::apply(found, allows, &mut findings);
+    let mut verdict = Verdict { findings: findings.finish(kept), name, contract, row: None };
     if !verdict.has_error() {
         let digest = template.digest();
         verdict.row = Some(Row { name: template.name, digest, request_bytes, adopt, moved_from });
     }
     verdict
+}
+
+/// Judges the parts of the mail, each read once.
+fn parts(folder: &Folder, findings: &mut findings::Findings<'_>) -> Contract {
+    let engine = tags::engine(folder, findings);
+    let mut wording = wording::Wording::new(folder.plaintext.is_none());
+    let mut links = links::Links::default();
+    if let Some(html) = &folder.html {
+        let (mut structure, mut active) = (structure::Structure::default(), active::Active::default());
+        let (mut css, mut images) = (css::Css::default(), images::Images::default());
+        let mut subjects: [&mut dyn markup::Subject; 6] =
+            [&mut structure, &mut active, &mut css, &mut images, &mut links, &mut wording];
+        markup::read(&html.sent, &mut subjects);
+        structure.report(html, findings);
+        active.report(html, findings);
+        css.report(html, findings);
+        images.report(html, folder, findings);
+        links.report(html, engine == Engine::Simple, findings);
+        wording.report(html, findings);
+    }
+    if let Some(amp) = &folder.amp {
+        amp::check(amp, findings);
+    }
+    textpart::check(folder, folder.html.as_ref().map(|_| &links), &wording.plain, findings);
+    tags::check(folder, engine, &wording.visible, findings)
+}
+
+/// Whether a text has a tag of some engine in it, so that its value is not known here.
+fn is_tagged(text: &str) -> bool {
+    ["{{", "{%", "*|", "<%", "${"].iter().any(|open| text.contains(open))
 }
 
 /// `ids.<environment>`

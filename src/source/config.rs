@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use toml::de::{DeTable, DeValue};
 
@@ -9,7 +10,8 @@ use super::manifest;
 use super::node::{File, Node, Place, Spot, Value};
 use super::problem::{Fault, Problem};
 use super::read::{Files, Reader, closest};
-use crate::diagnostic::{Location, Severity};
+use super::text::Text;
+use crate::diagnostic::Severity;
 use crate::limits;
 
 /// The name of the file that makes a folder a project.
@@ -18,8 +20,8 @@ pub const FILE: &str = "letterpress.toml";
 /// letterpress.toml.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// The file's text, for snippets.
-    pub text: String,
+    /// The file, for places in it.
+    pub text: Arc<Text>,
     /// `templates`: the folder below the root; default `templates`.
     pub templates: Spot<String>,
     /// `environment`: the default one.
@@ -104,20 +106,21 @@ impl Config {
     /// # Errors
     ///
     /// Every problem that it has, located.
-    pub fn read(text: String) -> Result<Self, Vec<Problem>> {
-        let table = match DeTable::parse(&text) {
+    pub fn read(text: Text) -> Result<Self, Vec<Problem>> {
+        let text = Arc::new(text);
+        let table = match DeTable::parse(&text.sent) {
             Ok(table) => table,
             Err(error) => {
-                let location = Location::at(FILE, &text, error.span().unwrap_or(0..0));
+                let location = text.at(error.span().unwrap_or(0..0));
                 return Err(vec![Problem::new(Fault::ConfigInvalid, location, error.message().trim().to_owned())]);
             }
         };
         let span = table.span();
         let root = node(DeValue::Table(table.into_inner()), span);
-        let mut reader = Reader::new(Files { config: (FILE, &text), manifest: (FILE, &text) });
+        let mut reader = Reader::new(Files { config: &text, manifest: &text });
         let none = Place { file: File::Config, bytes: 0..0 };
         let mut config = Self {
-            text: String::new(),
+            text: text.clone(),
             templates: Spot { value: "templates".to_owned(), place: none },
             environment: None,
             defaults: None,
@@ -137,7 +140,6 @@ impl Config {
             reader.report(Fault::ConfigInvalid, &chosen.place, message, help);
         }
         let problems = reader.problems;
-        config.text = text;
         if problems.is_empty() { Ok(config) } else { Err(problems) }
     }
 
@@ -343,8 +345,12 @@ fn node(value: DeValue<'_>, span: std::ops::Range<usize>) -> Node {
 mod tests {
     use super::*;
 
+    fn file(text: &str) -> Text {
+        Text::new(FILE.to_owned(), text.as_bytes().to_vec()).unwrap()
+    }
+
     fn problems(text: &str) -> Vec<String> {
-        let found = Config::read(text.to_owned()).err().unwrap_or_default();
+        let found = Config::read(file(text)).err().unwrap_or_default();
         found
             .into_iter()
             .map(|p| format!("{}:{} {} {}", p.location.line, p.location.column, p.message, p.help.unwrap_or_default()))
@@ -353,7 +359,7 @@ mod tests {
 
     #[test]
     fn without_environments_there_is_the_built_in_service() {
-        let config = Config::read(String::new()).unwrap();
+        let config = Config::read(file("")).unwrap();
         assert_eq!(config.environments["local"].base_url, BaseUrl::Sandbox);
     }
 

@@ -1,20 +1,21 @@
 //! One template folder as it is on disk: the merged manifest, the text parts, what is known of each file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
+use std::sync::Arc;
 
-use super::config::{self, Config, Environment};
+use super::config::{Config, Environment};
 use super::files::{self, Refused};
 use super::manifest::{self, Asset, Manifest};
-use super::node::{Node, Place, Spot};
+use super::node::{File, Node, Place, Spot};
 use super::problem::{Fault, Problem};
 use super::read::{Files, Reader};
 use super::text::Text;
 use super::yaml;
 use crate::desired::{Attachment, Digest, Hasher, Key, Template};
-use crate::diagnostic::Location;
+use crate::diagnostic::{Edit, Location};
 use crate::limits;
 
 /// The file that makes a folder a template.
@@ -31,10 +32,10 @@ pub struct Folder {
     pub key: Key,
     /// The folder below the project's root, parts joined by `/`.
     pub path: String,
-    /// letterpress.toml's text, for places in it.
-    pub config: std::sync::Arc<str>,
-    /// The manifest's text, for places in it.
-    pub manifest_text: String,
+    /// letterpress.toml, for places in it.
+    pub config: Arc<Text>,
+    /// The manifest's text, for places in it; empty where it cannot be read.
+    pub manifest_text: Text,
     /// Whether the manifest could be read; [`Folder::manifest`] is empty otherwise.
     pub parsed: bool,
     /// The merged manifest.
@@ -77,8 +78,6 @@ pub struct Shared<'a> {
     pub root: &'a Path,
     /// letterpress.toml.
     pub config: &'a Config,
-    /// Its text.
-    pub config_text: std::sync::Arc<str>,
     /// The environment to read for.
     pub environment: &'a Environment,
     /// Every environment's name.
@@ -89,11 +88,12 @@ impl Folder {
     /// Reads a folder whose file names are `names`.
     #[must_use]
     pub fn read(shared: &Shared<'_>, dir: BorrowedFd<'_>, key: Key, path: String, names: Vec<String>) -> Self {
+        let manifest_text = Text::empty(format!("{path}/{MANIFEST}"));
         let mut folder = Self {
             key,
             path,
-            config: shared.config_text.clone(),
-            manifest_text: String::new(),
+            config: shared.config.text.clone(),
+            manifest_text,
             parsed: false,
             manifest: Manifest::default(),
             html: None,
@@ -115,7 +115,43 @@ impl Folder {
     /// The location of a place of the manifest or of letterpress.toml.
     #[must_use]
     pub fn locate(&self, place: &Place) -> Location {
-        self.files(&self.manifest_path()).locate(place)
+        self.files().locate(place)
+    }
+
+    /// The file that a place is in.
+    #[must_use]
+    pub fn text_of(&self, place: &Place) -> &Text {
+        self.files().of(place)
+    }
+
+    /// An edit of the manifest that adds files to `inline_attachments`; nothing when the list is written in a way that cannot be added
+    /// to without changing more.
+    #[must_use]
+    pub fn add_inline(&self, paths: &BTreeSet<String>) -> Option<Edit> {
+        if paths.is_empty() {
+            return None;
+        }
+        let text = &self.manifest_text.sent;
+        let (at, indent, head) = match self.manifest.inline_attachments.first() {
+            None => {
+                let there = text.lines().any(|line| line.starts_with("inline_attachments"));
+                let block = !text.trim_start().starts_with('{') && !text.contains("\n...");
+                let head = if text.ends_with('\n') { "inline_attachments:\n" } else { "\ninline_attachments:\n" };
+                (text.len(), "  ", (block && !there).then_some(head)?)
+            }
+            Some(first) if first.path.place.file == File::Manifest => {
+                let before = text.get(..first.path.place.bytes.start)?;
+                let line = before.rfind('\n').map_or(0, |at| at + 1);
+                let lead = before.get(line..)?;
+                let indent = lead.split('-').next().filter(|indent| indent.trim().is_empty())?;
+                let item = lead.get(indent.len()..)?.strip_prefix('-')?.trim();
+                (line, indent, (item == "path:").then_some("")?)
+            }
+            Some(_) => return None,
+        };
+        let items: String = paths.iter().map(|path| format!("{indent}- path: {path}\n")).collect();
+        let raw = self.manifest_text.raw(at);
+        Some(Edit { path: self.manifest_path(), bytes: raw..raw, text: format!("{head}{items}") })
     }
 
     /// The manifest's path below the root.
@@ -154,8 +190,8 @@ impl Folder {
         }
     }
 
-    fn files<'a>(&'a self, manifest_path: &'a str) -> Files<'a> {
-        Files { config: (config::FILE, &self.config), manifest: (manifest_path, &self.manifest_text) }
+    fn files(&self) -> Files<'_> {
+        Files { config: &self.config, manifest: &self.manifest_text }
     }
 
     fn read_manifest(&mut self, dir: BorrowedFd<'_>) -> Option<Node> {
@@ -176,15 +212,14 @@ impl Folder {
             problem.help = flaw.help.map(str::to_owned);
             self.problems.push(problem);
         }
-        self.manifest_text = text.sent;
+        self.manifest_text = text;
         node
     }
 
     fn interpret(&mut self, shared: &Shared<'_>, node: Node) {
-        let path = self.manifest_path();
         let layers: Vec<&Node> =
             [&shared.config.defaults, &shared.environment.defaults].into_iter().filter_map(Option::as_ref).collect();
-        let mut reader = Reader::new(self.files(&path));
+        let mut reader = Reader::new(self.files());
         let manifest = manifest::read(&mut reader, node, &layers, &shared.environment.name, &shared.environments);
         let problems = reader.problems;
         self.problems.extend(problems);
@@ -344,10 +379,7 @@ fn asset_of(
     head: Vec<u8>,
 ) -> ReadAsset {
     let path = &asset.path.value;
-    let name = asset
-        .name
-        .as_ref()
-        .map_or_else(|| path.rsplit('/').next().unwrap_or(path).to_owned(), |name| name.value.clone());
+    let name = asset.content_id().to_owned();
     let mime = asset.mime.as_ref().map_or_else(|| guess(&name, path), |mime| mime.value.clone());
     let file = shared.root.join(&folder.path).join(path);
     ReadAsset {

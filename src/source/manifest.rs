@@ -68,6 +68,15 @@ pub struct Asset {
     pub mime: Option<Spot<String>>,
 }
 
+impl Asset {
+    /// The name that it is sent with, which is also its content id.
+    #[must_use]
+    pub fn content_id(&self) -> &str {
+        let path = &self.path.value;
+        self.name.as_ref().map_or_else(|| path.rsplit('/').next().unwrap_or(path), |name| name.value.as_str())
+    }
+}
+
 /// One item of `lint.allow`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Allow {

@@ -18,7 +18,7 @@ pub use config::{BaseUrl, Config, Environment, FILE};
 pub use files::Refused;
 pub use folder::{BODIES, Folder, MANIFEST, ReadAsset, Shared};
 pub use manifest::{Allow, Asset, Bodies, Manifest};
-pub use node::{Place, Spot};
+pub use node::{File, Place, Spot};
 pub use problem::{Fault, Problem};
 pub use project::{EnvironmentError, OpenError, Project, Walk};
 pub use read::closest;

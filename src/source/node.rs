@@ -138,7 +138,7 @@ impl Plain {
         }
         let lower = text.to_ascii_lowercase();
         match lower.as_str() {
-            "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n" => return Self::Boolean,
+            "true" | "false" | "yes" | "no" | "on" | "off" => return Self::Boolean,
             ".inf" | "-.inf" | "+.inf" | ".nan" => return Self::Number,
             _ => {}
         }

@@ -3,7 +3,6 @@
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use icu_normalizer::ComposingNormalizerBorrowed;
 use rayon::prelude::*;
@@ -28,7 +27,6 @@ pub struct Project {
     pub root: PathBuf,
     /// letterpress.toml.
     pub config: Config,
-    text: Arc<str>,
 }
 
 /// Why there is no project.
@@ -114,8 +112,8 @@ impl Project {
             let message = format!("not UTF-8 at byte {}; the file is probably {}", not.offset, not.likely);
             wrong(Problem::new(Fault::NotUtf8, whole(), message).help("save it as UTF-8"))
         })?;
-        let config = Config::read(text.sent).map_err(OpenError::Config)?;
-        Ok(Self { text: config.text.as_str().into(), root, config })
+        let config = Config::read(text).map_err(OpenError::Config)?;
+        Ok(Self { root, config })
     }
 
     /// The named environment, else letterpress.toml's default, else the only one.
@@ -143,7 +141,6 @@ impl Project {
         Shared {
             root: &self.root,
             config: &self.config,
-            config_text: self.text.clone(),
             environment,
             environments: self.config.environments.keys().map(String::as_str).collect(),
         }
@@ -166,7 +163,7 @@ impl Project {
                 let location = if templates.place.bytes.is_empty() {
                     Location::whole(templates.value.clone())
                 } else {
-                    Location::at(config::FILE, &self.text, templates.place.bytes.clone())
+                    self.config.text.at(templates.place.bytes.clone())
                 };
                 let message = format!("the templates folder `{}` cannot be read: {error}", templates.value);
                 let help = "make the folder, or name the right one in letterpress.toml";

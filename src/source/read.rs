@@ -2,29 +2,35 @@
 
 use super::node::{File, Node, Place, Plain, Spot, Value};
 use super::problem::{Fault, Problem};
+use super::text::Text;
 use crate::diagnostic::Location;
 
 /// Findings of one kind in one file before the rest is only counted: a hostile file has a hundred thousand.
 const PER_FAULT: usize = 10;
 
-/// The two files that values come from, as text.
+/// The two files that values come from.
 #[derive(Debug, Clone, Copy)]
 pub struct Files<'a> {
-    /// letterpress.toml's path below the root, and its text.
-    pub config: (&'a str, &'a str),
-    /// The manifest's path below the root, and its text.
-    pub manifest: (&'a str, &'a str),
+    /// letterpress.toml.
+    pub config: &'a Text,
+    /// The manifest.
+    pub manifest: &'a Text,
 }
 
-impl Files<'_> {
+impl<'a> Files<'a> {
+    /// The file that a place is in.
+    #[must_use]
+    pub fn of(&self, place: &Place) -> &'a Text {
+        match place.file {
+            File::Config => self.config,
+            File::Manifest => self.manifest,
+        }
+    }
+
     /// The location of a place.
     #[must_use]
     pub fn locate(&self, place: &Place) -> Location {
-        let (path, text) = match place.file {
-            File::Config => self.config,
-            File::Manifest => self.manifest,
-        };
-        Location::at(path, text, place.bytes.clone())
+        self.of(place).at(place.bytes.clone())
     }
 }
 

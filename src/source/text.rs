@@ -55,6 +55,12 @@ impl Text {
         Ok(Self { path, sent, mark, crlf })
     }
 
+    /// A file with nothing in it.
+    #[must_use]
+    pub fn empty(path: String) -> Self {
+        Self { path, sent: String::new(), mark: false, crlf: Vec::new() }
+    }
+
     /// The offset on disk of an offset in `sent`.
     #[must_use]
     pub fn raw(&self, offset: usize) -> usize {

@@ -143,7 +143,11 @@ impl Builder<'_, '_> {
             Some(Open::Map(_, entries, waiting, seen)) => match waiting.take() {
                 None => {
                     let Value::Scalar { text, .. } = node.value else {
-                        return Err(flaw(node.place.bytes, "a key is a word, not a list or a map", None));
+                        return Err(flaw(
+                            node.place.bytes,
+                            "a key is a word, not a list or a map",
+                            Some("a value that starts with `{` needs quotes"),
+                        ));
                     };
                     if text == "<<" {
                         let help = Some("write the keys out");

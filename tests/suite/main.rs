@@ -24,4 +24,5 @@ mod docs;
 mod plans;
 mod state_commands;
 mod suppressions;
+mod rules;
 mod validate;

@@ -1,0 +1,104 @@
+//! Active content: every client removes it, and filters take the mail for an attack. No false alarm is allowed here.
+
+use std::ops::Range;
+
+use super::findings::{Findings, Places};
+use super::markup::{Subject, Tag};
+use super::table;
+use crate::source::Text;
+
+const ELEMENTS: [&str; 6] = ["script", "iframe", "frame", "object", "embed", "applet"];
+/// Attributes that run code. A list, since other attributes start with `on`, too.
+const HANDLERS: [&str; 40] = [
+    "onabort",
+    "onbeforeunload",
+    "onblur",
+    "oncanplay",
+    "onchange",
+    "onclick",
+    "oncontextmenu",
+    "oncopy",
+    "oncut",
+    "ondblclick",
+    "ondrag",
+    "ondrop",
+    "onended",
+    "onerror",
+    "onfocus",
+    "onfocusin",
+    "onfocusout",
+    "onhashchange",
+    "oninput",
+    "oninvalid",
+    "onkeydown",
+    "onkeypress",
+    "onkeyup",
+    "onload",
+    "onmousedown",
+    "onmouseenter",
+    "onmouseleave",
+    "onmousemove",
+    "onmouseout",
+    "onmouseover",
+    "onmouseup",
+    "onpageshow",
+    "onpaste",
+    "onpointerdown",
+    "onreset",
+    "onresize",
+    "onscroll",
+    "onselect",
+    "onsubmit",
+    "ontoggle",
+];
+
+/// What is kept: the first active thing of each sort.
+#[derive(Debug, Default)]
+pub struct Active {
+    places: Places,
+    what: String,
+}
+
+impl Subject for Active {
+    fn start(&mut self, tag: &Tag<'_>) {
+        // JSON-LD is data that some mailboxes read.
+        let data = tag.name == "script" && tag.value("type").to_ascii_lowercase().ends_with("json");
+        if ELEMENTS.contains(&tag.name) && !data {
+            self.found(tag.span.clone(), || format!("`<{}>`", tag.name));
+        }
+        if tag.name == "meta" && tag.value("http-equiv").eq_ignore_ascii_case("refresh") {
+            self.found(tag.span.clone(), || "`<meta http-equiv=\"refresh\">`".to_owned());
+        }
+        for attribute in tag.attributes() {
+            if HANDLERS.contains(&attribute.name) {
+                self.found(attribute.span, || format!("`{}`", attribute.name));
+            } else if matches!(attribute.name, "href" | "src" | "action" | "formaction" | "background" | "xlink:href")
+                && runs(attribute.value)
+            {
+                self.found(attribute.span, || "a `javascript:` address".to_owned());
+            }
+        }
+    }
+}
+
+/// Whether an address runs code: clients drop blanks and control characters before they look.
+fn runs(address: &str) -> bool {
+    let mut bare = address.chars().filter(|c| !c.is_whitespace() && !c.is_control()).map(|c| c.to_ascii_lowercase());
+    let head: String = bare.by_ref().take("javascript:".len()).collect();
+    head == "javascript:" || head.starts_with("vbscript:")
+}
+
+impl Active {
+    fn found(&mut self, span: Range<usize>, what: impl FnOnce() -> String) {
+        if self.places.is_empty() {
+            self.what = what();
+        }
+        self.places.add(span);
+    }
+
+    /// Reports what was seen.
+    pub fn report(self, text: &Text, findings: &mut Findings<'_>) {
+        let message = format!("mail clients remove {}, and filters take the mail for an attack", self.what);
+        findings.places(&table::ACTIVE_CONTENT, text, &self.places, message).help("remove it; link to a page instead");
+    }
+}

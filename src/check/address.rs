@@ -1,0 +1,122 @@
+//! What an address in a mail points at.
+
+/// The sorts of addresses that the rules tell apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// Nothing.
+    Empty,
+    /// Filled in by the service or another engine: not for us to judge.
+    Dynamic,
+    /// `#place` in the same mail.
+    Anchor,
+    /// `https:`
+    Https,
+    /// `http:`
+    Http,
+    /// `cid:`
+    Cid,
+    /// `data:`
+    Data,
+    /// This machine, a private network, a file.
+    Private,
+    /// `mailto:`, `tel:`, an app's own scheme.
+    Other,
+    /// Relative to nothing.
+    Relative,
+}
+
+impl Target {
+    /// Reads an address.
+    #[must_use]
+    pub fn of(address: &str) -> Self {
+        let address = address.trim();
+        if address.is_empty() {
+            return Self::Empty;
+        }
+        if address.starts_with('#') {
+            return Self::Anchor;
+        }
+        let (scheme, rest) = match address.split_once(':') {
+            Some((scheme, rest)) if is_scheme(scheme) => (scheme.to_ascii_lowercase(), rest),
+            _ if is_dynamic(address) => return Self::Dynamic,
+            _ => return Self::Relative,
+        };
+        let target = match scheme.as_str() {
+            "https" => Self::Https,
+            "http" => Self::Http,
+            "cid" => return Self::Cid,
+            "data" => return Self::Data,
+            "file" => return Self::Private,
+            _ => return Self::Other,
+        };
+        let host = rest.trim_start_matches('/').split(['/', '?', '#']).next().unwrap_or_default();
+        if host.contains("{{") || is_dynamic(host) {
+            return target;
+        }
+        if is_private(host) { Self::Private } else { target }
+    }
+}
+
+fn is_scheme(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+}
+
+/// Whether some engine fills in the address: its start is not known then.
+fn is_dynamic(address: &str) -> bool {
+    ["{{", "{%", "*|", "<%", "[[", "${", "%%", "$!", "$"].iter().any(|open| address.starts_with(open))
+        || ["{{", "{%", "*|", "<%", "${"].iter().any(|open| address.contains(open))
+}
+
+fn is_private(host: &str) -> bool {
+    let host = host.rsplit('@').next().unwrap_or(host).to_ascii_lowercase();
+    if let Some(bracketed) = host.strip_prefix('[') {
+        let address = bracketed.split(']').next().unwrap_or_default();
+        return address.parse::<std::net::Ipv6Addr>().is_ok_and(|ip| {
+            ip.is_loopback() || ip.is_unspecified() || ip.is_unique_local() || ip.is_unicast_link_local()
+        });
+    }
+    let name = host.split(':').next().unwrap_or_default().trim_end_matches('.');
+    if let Ok(ip) = name.parse::<std::net::Ipv4Addr>() {
+        return ip.is_loopback() || ip.is_private() || ip.is_link_local() || ip.is_unspecified();
+    }
+    name == "localhost" || name.ends_with(".localhost") || name.ends_with(".local")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_told_apart() {
+        for (address, target) in [
+            ("", Target::Empty),
+            ("  ", Target::Empty),
+            ("#top", Target::Anchor),
+            ("#", Target::Anchor),
+            ("https://example.com/{{x}}", Target::Https),
+            ("HTTPS://example.com", Target::Https),
+            ("https://{{host}}/x", Target::Https),
+            ("http://example.com", Target::Http),
+            ("{{link}}", Target::Dynamic),
+            ("{{base}}/x", Target::Dynamic),
+            ("*|UNSUB|*", Target::Dynamic),
+            ("mailto:a@example.com", Target::Other),
+            ("myapp://open", Target::Other),
+            ("cid:logo.png", Target::Cid),
+            ("data:image/png;base64,AA", Target::Data),
+            ("logo.png", Target::Relative),
+            ("/logo.png", Target::Relative),
+            ("//example.com/x", Target::Relative),
+            ("www.example.com", Target::Relative),
+            ("http://localhost:3000", Target::Private),
+            ("https://192.168.1.1/x", Target::Private),
+            ("http://172.32.0.1/", Target::Http),
+            ("http://[::1]/", Target::Private),
+            ("file:///c:/x", Target::Private),
+            ("https://10.example.com", Target::Https),
+        ] {
+            assert_eq!(Target::of(address), target, "{address}");
+        }
+    }
+}

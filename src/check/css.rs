@@ -1,0 +1,291 @@
+//! CSS in style blocks and style attributes: what Gmail and Outlook drop.
+
+use std::ops::Range;
+
+use super::findings::{Findings, Places};
+use super::markup::{Subject, Tag};
+use super::table;
+use crate::diagnostic::Edit;
+use crate::source::Text;
+
+/// Style blocks beyond this are dropped by Gmail.
+const STYLE_BYTES: usize = 16_384;
+/// Smallest text that can be read on a phone, in pixels.
+const SMALL_PIXELS: f32 = 12.0;
+
+/// What is kept of all styles of a body.
+#[derive(Debug, Default)]
+pub struct Css {
+    blocks: usize,
+    over: Places,
+    double_braces: Vec<usize>,
+    nested: Places,
+    syntax: Places,
+    syntax_message: &'static str,
+    unsupported: Places,
+    unsupported_what: String,
+    fonts: Places,
+    small: Places,
+    max_width: Places,
+    color_scheme: bool,
+    mso: bool,
+}
+
+impl Subject for Css {
+    fn start(&mut self, tag: &Tag<'_>) {
+        if let Some(style) = tag.get("style") {
+            self.declarations(style.value, &style.span);
+        }
+        match tag.name {
+            "meta" if tag.value("name").eq_ignore_ascii_case("color-scheme") => self.color_scheme = true,
+            "link" => {
+                let sheet = tag.value("rel").eq_ignore_ascii_case("stylesheet");
+                if sheet && tag.value("href").contains("font") {
+                    self.fonts.add(tag.span.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, text: &str, span: &Range<usize>, raw: &str) {
+        if raw == "style" {
+            self.block(text, span);
+        }
+    }
+
+    fn comment(&mut self, content: &str, _span: &Range<usize>) {
+        self.mso |= content.trim_start().starts_with("[if");
+    }
+}
+
+impl Css {
+    /// A style attribute.
+    fn declarations(&mut self, style: &str, span: &Range<usize>) {
+        for declaration in style.split(';') {
+            let Some((property, value)) = declaration.split_once(':') else { continue };
+            self.declaration(property.trim(), value.trim(), span);
+            if property.trim().eq_ignore_ascii_case("font-size") && small(value) {
+                self.small.add(span.clone());
+            }
+            if property.trim().eq_ignore_ascii_case("max-width") {
+                self.max_width.add(span.clone());
+            }
+        }
+    }
+
+    fn declaration(&mut self, property: &str, value: &str, span: &Range<usize>) {
+        let is = |name: &str| property.eq_ignore_ascii_case(name);
+        let word = value.split(|c: char| c.is_whitespace() || c == '!').next().unwrap_or_default();
+        let among = |words: &[&str]| words.iter().any(|known| word.eq_ignore_ascii_case(known));
+        let dropped = is("display") && among(&["flex", "inline-flex", "grid", "inline-grid"])
+            || is("position") && among(&["fixed", "sticky"])
+            || value.contains("var(--");
+        if dropped {
+            if self.unsupported.is_empty() {
+                self.unsupported_what = format!("{property}: {value}");
+            }
+            self.unsupported.add(span.clone());
+        }
+    }
+
+    /// A style block: one pass over its bytes. The text of a style element has no character references, so positions are exact.
+    fn block(&mut self, css: &str, span: &Range<usize>) {
+        self.blocks += css.len();
+        if self.blocks > STYLE_BYTES {
+            self.over.add(span.clone());
+        }
+        self.color_scheme |= css.contains("color-scheme");
+        for font in ["@font-face", "@import"] {
+            if let Some(at) = css.find(font) {
+                self.fonts.add(span.start + at..span.start + at + font.len());
+            }
+        }
+        let mut reader = Block { css, span, at: 0, stack: Vec::new(), start: 0, other_rules: false, nested: None };
+        reader.read(self);
+    }
+
+    /// Reports what was seen.
+    pub fn report(self, text: &Text, findings: &mut Findings<'_>) {
+        let message = format!("{} bytes of style blocks; Gmail drops what goes beyond {STYLE_BYTES}", self.blocks);
+        findings.places(&table::STYLE_OVER_16K, text, &self.over, message).limit(self.blocks, STYLE_BYTES);
+        let mut braces = Places::default();
+        for at in &self.double_braces {
+            braces.add(*at..*at + 2);
+        }
+        findings
+            .places(
+                &table::CSS_DOUBLE_BRACE,
+                text,
+                &braces,
+                "`}}` in a style block could be taken for the end of a tag",
+            )
+            .help("put a blank between the braces")
+            .edits(|| {
+                let insert = |at: &usize| {
+                    let raw = text.raw(at + 1);
+                    Edit { path: text.path.clone(), bytes: raw..raw, text: " ".to_owned() }
+                };
+                self.double_braces.iter().map(insert).collect()
+            });
+        let message = "Gmail drops the whole style block because of this nested at-rule";
+        findings.places(&table::CSS_NESTED_AT, text, &self.nested, message).help("give it a style block of its own");
+        findings.places(&table::CSS_SYNTAX, text, &self.syntax, self.syntax_message);
+        let message = format!("`{}` is dropped by Outlook and Gmail", self.unsupported_what);
+        findings
+            .places(&table::CSS_UNSUPPORTED, text, &self.unsupported, message)
+            .help("use tables for layout, or put it inside of `@media` as an enhancement");
+        findings.places(&table::WEB_FONT, text, &self.fonts, "Outlook and Gmail do not load fonts from the network");
+        findings
+            .places(&table::SMALL_FONT, text, &self.small, "text smaller than 12 pixels cannot be read on a phone")
+            .help("use at least 12 pixels");
+        if !self.mso {
+            let message = "Outlook ignores `max-width`, and there is no conditional comment for it";
+            findings.places(&table::MSO_FALLBACK, text, &self.max_width, message);
+        }
+        if !self.color_scheme {
+            let mut whole = Places::default();
+            whole.add(0..0);
+            findings
+                .places(&table::COLOR_SCHEME_MISSING, text, &whole, "the html says nothing about dark mode")
+                .help("`<meta name=\"color-scheme\" content=\"light dark\">`");
+        }
+    }
+}
+
+/// Whether a font size in pixels is too small. A size of 0 or 1 hides a preheader and is no text to read.
+fn small(value: &str) -> bool {
+    let pixels = value.trim().strip_suffix("px").and_then(|number| number.trim().parse::<f32>().ok());
+    pixels.is_some_and(|pixels| pixels > 1.0 && pixels < SMALL_PIXELS)
+}
+
+/// A style block that is being read.
+struct Block<'c> {
+    css: &'c str,
+    span: &'c Range<usize>,
+    at: usize,
+    /// For each open brace: where its prelude starts, and whether it is an at-rule that holds rules.
+    stack: Vec<(usize, bool)>,
+    /// Where the current prelude or declaration starts.
+    start: usize,
+    other_rules: bool,
+    nested: Option<Range<usize>>,
+}
+
+impl Block<'_> {
+    fn read(&mut self, css: &mut Css) {
+        let bytes = self.css.as_bytes();
+        while let Some(byte) = bytes.get(self.at) {
+            let at = self.at;
+            self.at += 1;
+            match *byte {
+                b'/' => self.comment(at, css),
+                quote @ (b'"' | b'\'') => self.string(at, quote, css),
+                b'{' if bytes.get(at + 1) == Some(&b'{') && self.tag(at) => {}
+                b'{' => self.open(at, css),
+                b'}' => self.close(at, css),
+                b';' => {
+                    self.declared(at, css);
+                    self.start = at + 1;
+                }
+                _ => {}
+            }
+        }
+        if let Some((start, _)) = self.stack.first() {
+            self.flaw(*start, css, "this rule is never closed");
+        }
+        if let (Some(nested), true) = (self.nested.take(), self.other_rules) {
+            css.nested.add(nested);
+        }
+    }
+
+    /// Passes over a merge tag: its braces are not the style's.
+    fn tag(&mut self, at: usize) -> bool {
+        let near = &self.css[at..self.css.floor_char_boundary(at + 200)];
+        let end = near.find("}}").filter(|end| !near[..*end].contains([':', ';', '\n']));
+        if let Some(end) = end {
+            self.at = at + end + 2;
+        }
+        end.is_some()
+    }
+
+    fn comment(&mut self, at: usize, css: &mut Css) {
+        let Some(rest) = self.css[at..].strip_prefix("/*") else { return };
+        match rest.find("*/") {
+            Some(end) => self.at = at + 2 + end + 2,
+            None => {
+                self.flaw(at, css, "this comment never ends");
+                self.at = self.css.len();
+            }
+        }
+    }
+
+    fn string(&mut self, at: usize, quote: u8, css: &mut Css) {
+        let bytes = self.css.as_bytes();
+        let mut end = at + 1;
+        while let Some(byte) = bytes.get(end) {
+            match *byte {
+                b'\\' => end += 1,
+                b'\n' => break,
+                byte if byte == quote => {
+                    self.at = end + 1;
+                    return;
+                }
+                _ => {}
+            }
+            end += 1;
+        }
+        self.flaw(at, css, "this string never ends");
+        self.at = end.min(bytes.len());
+    }
+
+    fn open(&mut self, at: usize, css: &mut Css) {
+        let prelude = self.css.get(self.start..at).unwrap_or_default();
+        let prelude = prelude.trim_start_matches(|c: char| c.is_whitespace());
+        let rule = prelude.starts_with('@');
+        let holds = rule && !["@font-face", "@page"].iter().any(|flat| prelude.starts_with(flat));
+        if rule && self.stack.iter().any(|(_, holds)| *holds) {
+            let start = self.span.start + at - prelude.len();
+            self.nested.get_or_insert(start..self.span.start + at);
+        }
+        self.other_rules |= self.stack.is_empty() && !rule;
+        // A hostile block of nothing but braces is a syntax error long before this.
+        if self.stack.len() < 64 {
+            self.stack.push((at, holds));
+        } else {
+            self.flaw(at, css, "rules nest deeper than 64 levels");
+        }
+        self.start = at + 1;
+    }
+
+    fn close(&mut self, at: usize, css: &mut Css) {
+        self.declared(at, css);
+        if self.stack.pop().is_none() {
+            self.flaw(at, css, "this brace closes nothing");
+        }
+        let bytes = self.css.as_bytes();
+        if bytes.get(at + 1) == Some(&b'}') {
+            css.double_braces.push(self.span.start + at);
+        }
+        self.start = at + 1;
+    }
+
+    /// A declaration ended; it counts where no at-rule encloses it.
+    fn declared(&self, end: usize, css: &mut Css) {
+        if self.stack.is_empty() || self.stack.iter().any(|(_, holds)| *holds) {
+            return;
+        }
+        if let Some((property, value)) = self.css.get(self.start..end).and_then(|text| text.split_once(':')) {
+            let span = self.span.start + self.start..self.span.start + end;
+            let lead = property.len() - property.trim_start().len();
+            css.declaration(property.trim(), value.trim(), &(span.start + lead..span.end));
+        }
+    }
+
+    fn flaw(&self, at: usize, css: &mut Css, message: &'static str) {
+        if css.syntax.is_empty() {
+            css.syntax_message = message;
+        }
+        css.syntax.add(self.span.start + at..self.span.start + at + 1);
+    }
+}

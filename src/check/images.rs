@@ -1,0 +1,226 @@
+//! Images: where they come from, what stands in for them.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use super::address::Target;
+use super::findings::{Findings, Places};
+use super::markup::{Subject, Tag};
+use super::table;
+use crate::diagnostic::Edit;
+use crate::source::{Asset, Folder, Text};
+
+/// What is kept of the images of a body.
+#[derive(Debug, Default)]
+pub struct Images {
+    relative: Places,
+    relative_files: Vec<(String, Range<usize>)>,
+    cids: Vec<(String, Range<usize>)>,
+    alt: Places,
+    http: Places,
+    format: Places,
+    format_what: &'static str,
+    width: Places,
+}
+
+impl Subject for Images {
+    fn start(&mut self, tag: &Tag<'_>) {
+        match tag.name {
+            "img" => self.image(tag),
+            "image" | "v:image" | "v:fill" | "input" => self.source(tag, "src", false),
+            _ => {}
+        }
+        if tag.has("background") {
+            self.source(tag, "background", true);
+        }
+        if let Some(style) = tag.get("style") {
+            self.references(style.value, |_| style.span.clone());
+        }
+    }
+
+    fn text(&mut self, text: &str, span: &Range<usize>, raw: &str) {
+        if raw == "style" {
+            let start = span.start;
+            self.references(text, |at| start + at.start..start + at.end);
+        }
+    }
+
+    fn comment(&mut self, content: &str, span: &Range<usize>) {
+        // Outlook reads what stands in its conditional comments.
+        if content.trim_start().starts_with("[if") {
+            self.references(content, |_| span.clone());
+        }
+    }
+}
+
+impl Images {
+    fn image(&mut self, tag: &Tag<'_>) {
+        let pixel = tag.value("width") == "1" || tag.value("height") == "1";
+        if !tag.has("alt") && !pixel && !tag.value("role").eq_ignore_ascii_case("presentation") {
+            self.alt.add(tag.span.clone());
+        }
+        if !tag.has("width") {
+            self.width.add(tag.span.clone());
+        }
+        match tag.get("src") {
+            Some(_) => self.source(tag, "src", false),
+            None => self.relative.add(tag.span.clone()),
+        }
+    }
+
+    fn source(&mut self, tag: &Tag<'_>, attribute: &str, may_be_empty: bool) {
+        let Some(source) = tag.get(attribute) else { return };
+        let address = source.value.trim();
+        match Target::of(address) {
+            Target::Empty if may_be_empty => {}
+            Target::Empty | Target::Relative | Target::Private | Target::Anchor => {
+                self.relative.add(source.span.clone());
+                self.relative_files.push((address.to_owned(), source.span));
+            }
+            Target::Cid => self.cids.push((decoded(&address[4..]), source.span)),
+            Target::Data => self.formatted("a `data:` address", source.span),
+            target @ (Target::Http | Target::Https) => {
+                let path = address.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase();
+                for (extension, what) in
+                    [(".svg", "an svg image"), (".webp", "a webp image"), (".avif", "an avif image")]
+                {
+                    if path.ends_with(extension) {
+                        self.formatted(what, source.span.clone());
+                    }
+                }
+                if target == Target::Http {
+                    self.http.add(source.span);
+                }
+            }
+            Target::Dynamic | Target::Other => {}
+        }
+    }
+
+    fn formatted(&mut self, what: &'static str, span: Range<usize>) {
+        if self.format.is_empty() {
+            self.format_what = what;
+        }
+        self.format.add(span);
+    }
+
+    /// `cid:` in CSS and in Outlook's markup.
+    fn references(&mut self, text: &str, place: impl Fn(Range<usize>) -> Range<usize>) {
+        for at in memchr::memmem::find_iter(text.as_bytes(), b"cid:") {
+            let before = text[..at].chars().next_back();
+            if !matches!(before, Some('"' | '\'' | '(' | '=' | ' ')) {
+                continue;
+            }
+            let rest = &text[at + 4..];
+            let length = rest.find(['"', '\'', ')', ' ', '>', '\n', ';']).unwrap_or(rest.len());
+            self.cids.push((decoded(&rest[..length]), place(at..at + 4 + length)));
+        }
+    }
+
+    /// Reports what was seen.
+    pub fn report(self, text: &Text, folder: &Folder, findings: &mut Findings<'_>) {
+        let known: Vec<&str> = folder.manifest.inline_attachments.iter().map(Asset::content_id).collect();
+        findings
+            .places(
+                &table::IMG_RELATIVE,
+                text,
+                &self.relative,
+                "this image has no address that a mail client could load",
+            )
+            .help("attach it (`inline_attachments`, then `src=\"cid:…\"`), or use its https address")
+            .edits(|| self.embed(text, folder));
+        let unknown = |cid: &str| !known.contains(&cid) && !super::is_tagged(cid);
+        let mut missing = Places::default();
+        let mut missing_name = "";
+        for (cid, span) in self.cids.iter().filter(|(cid, _)| unknown(cid)) {
+            if missing.is_empty() {
+                missing_name = cid;
+            }
+            missing.add(span.clone());
+        }
+        let meant = crate::source::closest(missing_name, known.iter().copied());
+        let help = meant.map_or_else(
+            || "add the file to `inline_attachments`".to_owned(),
+            |name| format!("did you mean `cid:{name}`?"),
+        );
+        let message = format!("no inline attachment has the name `{missing_name}`");
+        findings.places(&table::CID_MISSING, text, &missing, message).help(help);
+        findings
+            .places(&table::IMG_ALT_MISSING, text, &self.alt, "this image has no `alt`")
+            .help("say what it shows, or `alt=\"\"` for decoration");
+        findings
+            .places(&table::IMG_HTTP, text, &self.http, "this image comes over `http:`")
+            .help("use its https address");
+        let message = format!("{} is not shown by Outlook, and often not by Gmail", self.format_what);
+        findings.places(&table::IMG_FORMAT, text, &self.format, message).help("use png, jpg or gif");
+        findings
+            .places(&table::IMG_WIDTH_MISSING, text, &self.width, "this image has no `width`")
+            .help("Outlook shows it in its own size otherwise");
+        unused(folder, &self.cids, findings);
+    }
+
+    /// Edits that turn relative images into inline attachments, where all of their files are there.
+    fn embed(&self, text: &Text, folder: &Folder) -> Vec<Edit> {
+        let mut edits = Vec::new();
+        let mut added = BTreeSet::new();
+        for (address, span) in &self.relative_files {
+            let path = decoded(address.trim_start_matches("./"));
+            let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+            if !folder.names.contains(&path) || !path.chars().all(plain) {
+                continue;
+            }
+            let declared = folder.manifest.inline_attachments.iter().find(|asset| asset.path.value == path);
+            let name = declared.map_or(path.as_str(), |asset| asset.content_id());
+            edits.push(Edit {
+                path: text.path.clone(),
+                bytes: text.raw_span(span.clone()),
+                text: format!("cid:{name}"),
+            });
+            if declared.is_none() {
+                added.insert(path);
+            }
+        }
+        if let Some(edit) = folder.add_inline(&added) {
+            edits.push(edit);
+        } else if !added.is_empty() {
+            // The manifest's list is written in a way that cannot be added to safely.
+            edits.clear();
+        }
+        edits
+    }
+}
+
+fn unused(folder: &Folder, cids: &[(String, Range<usize>)], findings: &mut Findings<'_>) {
+    let in_amp = |name: &str| folder.amp.as_ref().is_some_and(|amp| amp.sent.contains(name));
+    let dynamic = cids.iter().any(|(cid, _)| super::is_tagged(cid));
+    for asset in &folder.manifest.inline_attachments {
+        let name = asset.content_id();
+        if !dynamic && !cids.iter().any(|(cid, _)| cid == name) && !in_amp(name) {
+            let message = format!("the html never shows `cid:{name}`");
+            findings.at(&table::INLINE_UNUSED, folder, &asset.path.place, message);
+            return;
+        }
+    }
+}
+
+/// Percent-decoded, as content ids are compared.
+fn decoded(text: &str) -> String {
+    if !text.contains('%') {
+        return text.to_owned();
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let hex = tail.get(..2).and_then(|two| std::str::from_utf8(two).ok());
+        match (first, hex.and_then(|two| u8::from_str_radix(two, 16).ok())) {
+            (b'%', Some(byte)) => {
+                bytes.push(byte);
+                rest = &tail[2..];
+            }
+            _ => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

@@ -1,0 +1,115 @@
+//! Links: where they lead and what one can click on.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use super::address::Target;
+use super::findings::{Findings, Places};
+use super::markup::{Subject, Tag};
+use super::table;
+use crate::source::Text;
+
+/// Hosts and paths of the html's links that are kept to look for in the plain text.
+const KEPT: usize = 11;
+
+/// What is kept of the links of a body.
+#[derive(Debug, Default)]
+pub struct Links {
+    relative: Places,
+    empty: Places,
+    http: Places,
+    textless: Places,
+    /// The open link: its place, and whether it has something to click on.
+    open: Option<(Range<usize>, bool)>,
+    unsubscribe: bool,
+    operators: Places,
+    /// The first different web addresses.
+    pub web: BTreeSet<String>,
+}
+
+impl Subject for Links {
+    fn start(&mut self, tag: &Tag<'_>) {
+        if matches!(tag.name, "a" | "area")
+            && let Some(href) = tag.get("href")
+        {
+            self.link(tag, href.value, href.span);
+        }
+        if let Some((_, shown)) = &mut self.open {
+            let named = tag.name == "img" && !tag.value("alt").is_empty() || !tag.value("aria-label").is_empty();
+            *shown |= named || matches!(tag.name, "v:roundrect" | "v:rect" | "svg");
+        }
+        for name in ["href", "src"] {
+            if let Some(address) = tag.get(name)
+                && address.value.contains("{{")
+                && crate::desired::tags::simple(address.value).tags.iter().any(|tag| tag.operator.is_some())
+            {
+                self.operators.add(address.span);
+            }
+        }
+    }
+
+    fn end(&mut self, name: &str, _span: &Range<usize>) {
+        if name == "a"
+            && let Some((span, false)) = self.open.take()
+        {
+            self.textless.add(span);
+        }
+    }
+
+    fn text(&mut self, text: &str, _span: &Range<usize>, raw: &str) {
+        let shown = raw.is_empty() && !text.trim_matches(|c: char| c.is_whitespace() || c == '\u{a0}').is_empty();
+        if let Some((_, clickable)) = &mut self.open {
+            *clickable |= shown;
+        }
+        self.unsubscribe |= shown && text.to_lowercase().contains("unsubscribe");
+    }
+}
+
+impl Links {
+    fn link(&mut self, tag: &Tag<'_>, href: &str, span: Range<usize>) {
+        self.unsubscribe |= href.to_lowercase().contains("unsub");
+        match Target::of(href) {
+            Target::Relative | Target::Private | Target::Cid => self.relative.add(span),
+            Target::Empty => self.empty.add(tag.span.clone()),
+            Target::Anchor if href.trim() == "#" => self.empty.add(span),
+            Target::Http | Target::Https => {
+                if href.trim_start().get(..5).is_some_and(|start| start.eq_ignore_ascii_case("http:")) {
+                    self.http.add(span);
+                }
+                if self.web.len() < KEPT {
+                    self.web.insert(href.trim().to_owned());
+                }
+            }
+            Target::Anchor | Target::Dynamic | Target::Data | Target::Other => {}
+        }
+        if tag.name == "a" {
+            let labelled = !tag.value("aria-label").is_empty() || !tag.value("title").is_empty();
+            self.open = Some((tag.span.clone(), labelled));
+        }
+    }
+
+    /// Reports what was seen.
+    pub fn report(&self, text: &Text, simple: bool, findings: &mut Findings<'_>) {
+        findings
+            .places(&table::LINK_RELATIVE, text, &self.relative, "this link leads nowhere from a mail")
+            .help("write the whole address, `https://…`");
+        findings.places(&table::LINK_EMPTY, text, &self.empty, "this link has no target");
+        findings
+            .places(&table::LINK_NO_TEXT, text, &self.textless, "this link has no text and no image with an `alt`")
+            .help("say where it leads");
+        findings.places(&table::LINK_HTTP, text, &self.http, "this link goes over `http:`");
+        if simple {
+            let message = "a default or a condition inside of an address breaks it for some recipients";
+            findings
+                .places(&table::TAG_IN_LINK_OPERATOR, text, &self.operators, message)
+                .help("make the whole address one value");
+        }
+        if !self.unsubscribe {
+            let mut whole = Places::default();
+            whole.add(0..0);
+            findings
+                .places(&table::UNSUBSCRIBE_MISSING, text, &whole, "the html has no way to unsubscribe")
+                .help("`<a href=\"{{UnsubscribeUrl}}\">`");
+        }
+    }
+}

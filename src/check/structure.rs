@@ -1,0 +1,288 @@
+//! The document: head, balance, attributes, conditional comments, what a mail client does not show.
+
+use std::ops::Range;
+
+use super::findings::{Findings, Places};
+use super::markup::{Subject, Tag};
+use super::table;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::source::Text;
+
+/// From here on Gmail clips: 102 × 1,024 bytes.
+const CLIP: usize = 104_448;
+/// From here on it is worth knowing.
+const CLIP_NEAR: usize = 81_920;
+/// Open elements that are kept in mind; a deeper document is not judged for balance.
+const DEPTH: usize = 1_000;
+
+const VOID: [&str; 15] = [
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
+    "frame",
+];
+/// Elements whose end tag HTML lets one leave out.
+const OPTIONAL: [&str; 18] = [
+    "html", "head", "body", "p", "li", "dt", "dd", "td", "th", "tr", "tbody", "thead", "tfoot", "colgroup", "option",
+    "optgroup", "rp", "rt",
+];
+const FORM_OR_MEDIA: [&str; 7] = ["form", "input", "select", "textarea", "button", "video", "audio"];
+
+/// What is kept of a document.
+#[derive(Debug, Default)]
+pub struct Structure {
+    open: Vec<(Box<str>, Range<usize>)>,
+    too_deep: bool,
+    unbalanced: Places,
+    unbalanced_name: String,
+    stray: bool,
+    duplicates: Places,
+    duplicate_name: String,
+    form_or_media: Places,
+    form_name: String,
+    conditional: Places,
+    unterminated: Option<usize>,
+    open_conditions: Vec<Range<usize>>,
+    doctype: bool,
+    html: Option<Range<usize>>,
+    whole: bool,
+    charset: bool,
+    lang: bool,
+    title: bool,
+    heading: bool,
+    viewport: bool,
+    tables: Places,
+    table_open: Vec<(Range<usize>, bool, bool)>,
+    words: bool,
+}
+
+impl Subject for Structure {
+    fn start(&mut self, tag: &Tag<'_>) {
+        self.document(tag);
+        self.repeated(tag);
+        if FORM_OR_MEDIA.contains(&tag.name) {
+            if self.form_or_media.is_empty() {
+                tag.name.clone_into(&mut self.form_name);
+            }
+            self.form_or_media.add(tag.span.clone());
+        }
+        match tag.name {
+            "table" => {
+                let role = tag.value("role");
+                let marked = role.eq_ignore_ascii_case("presentation") || role.eq_ignore_ascii_case("none");
+                self.table_open.push((tag.span.clone(), marked, false));
+                self.table_open.truncate(DEPTH);
+            }
+            "th" => {
+                if let Some(table) = self.table_open.last_mut() {
+                    table.2 = true;
+                }
+            }
+            _ => {}
+        }
+        if VOID.contains(&tag.name) || tag.name.contains(':') {
+            return;
+        }
+        if self.open.len() >= DEPTH {
+            self.too_deep = true;
+        } else {
+            self.open.push((tag.name.into(), tag.span.clone()));
+        }
+    }
+
+    fn end(&mut self, name: &str, span: &Range<usize>) {
+        if name == "table"
+            && let Some((table, marked, headed)) = self.table_open.pop()
+            && !marked
+            && !headed
+        {
+            self.tables.add(table);
+        }
+        if VOID.contains(&name) || name.contains(':') || self.too_deep {
+            return;
+        }
+        match self.open.iter().rposition(|(open, _)| **open == *name) {
+            Some(at) => {
+                for (left, span) in self.open.drain(at..).skip(1) {
+                    if !OPTIONAL.contains(&&*left) {
+                        if self.unbalanced.is_empty() {
+                            self.unbalanced_name = left.into();
+                            self.stray = false;
+                        }
+                        self.unbalanced.add(span);
+                    }
+                }
+            }
+            // `</p>` after a block that closed the paragraph is everywhere, and harmless.
+            None if name == "p" || matches!(name, "html" | "head" | "body") => {}
+            None => {
+                if self.unbalanced.is_empty() {
+                    name.clone_into(&mut self.unbalanced_name);
+                    self.stray = true;
+                }
+                self.unbalanced.add(span.clone());
+            }
+        }
+    }
+
+    fn text(&mut self, text: &str, _span: &Range<usize>, raw: &str) {
+        if raw == "title" {
+            self.title |= !text.trim().is_empty();
+        }
+        self.words |= raw.is_empty() && !text.trim().is_empty();
+    }
+
+    fn comment(&mut self, content: &str, span: &Range<usize>) {
+        let content = content.trim();
+        let starts = content.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("[if"));
+        let ends = content.to_ascii_lowercase().contains("[endif]");
+        // `<!--[if mso]>…<![endif]-->` is whole; `<!--[if !mso]><!-->` and `<![if !mso]>` open what a later comment ends.
+        if starts && !ends {
+            self.open_conditions.push(span.clone());
+            self.open_conditions.truncate(DEPTH);
+        } else if !starts && ends {
+            self.open_conditions.pop();
+        }
+    }
+
+    fn doctype(&mut self, _span: &Range<usize>) {
+        self.doctype = true;
+    }
+
+    fn unterminated_comment(&mut self, at: usize) {
+        self.unterminated = Some(at);
+    }
+}
+
+impl Structure {
+    fn document(&mut self, tag: &Tag<'_>) {
+        match tag.name {
+            "html" => {
+                self.whole = true;
+                self.html = Some(tag.span.clone());
+                self.lang |= !tag.value("lang").is_empty() || !tag.value("xml:lang").is_empty();
+            }
+            "head" => self.whole = true,
+            "meta" => {
+                let utf8 = |text: &str| text.to_ascii_lowercase().replace(' ', "").contains("utf-8");
+                self.charset |= utf8(tag.value("charset"));
+                let declares = tag.value("http-equiv").eq_ignore_ascii_case("content-type");
+                self.charset |= declares && utf8(tag.value("content"));
+                self.viewport |= tag.value("name").eq_ignore_ascii_case("viewport");
+            }
+            "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => self.heading = true,
+            _ => self.heading |= tag.value("role").eq_ignore_ascii_case("heading"),
+        }
+    }
+
+    fn repeated(&mut self, tag: &Tag<'_>) {
+        let mut seen: Vec<(&str, &str)> = Vec::new();
+        for attribute in tag.attributes() {
+            match seen.iter().find(|(name, _)| *name == attribute.name) {
+                Some((_, first)) if *first != attribute.value => {
+                    if self.duplicates.is_empty() {
+                        attribute.name.clone_into(&mut self.duplicate_name);
+                    }
+                    self.duplicates.add(attribute.span);
+                }
+                Some(_) => {}
+                // A tag with hundreds of attributes is not judged beyond them.
+                None if seen.len() < 100 => seen.push((attribute.name, attribute.value)),
+                None => {}
+            }
+        }
+    }
+
+    /// Reports what was seen.
+    pub fn report(mut self, text: &Text, findings: &mut Findings<'_>) {
+        self.balance(text, findings);
+        let message = format!("`{}` stands twice in this tag, with different values", self.duplicate_name);
+        findings.places(&table::DUPLICATE_ATTRIBUTE, text, &self.duplicates, message).help("merge the two");
+        let message = format!("mail clients do not show or do not send `<{}>`", self.form_name);
+        findings.places(&table::FORM_OR_MEDIA, text, &self.form_or_media, message).help("link to a page that has it");
+        for open in std::mem::take(&mut self.open_conditions) {
+            self.conditional.add(open);
+        }
+        let message = "this conditional comment has no `<![endif]`";
+        findings
+            .places(&table::CONDITIONAL_COMMENT_BROKEN, text, &self.conditional, message)
+            .help("end it with `<![endif]-->`; a comment inside of it ends it early");
+        if let Some(at) = self.unterminated {
+            let start = text.sent[..at.min(text.sent.len())].rfind("<!--").unwrap_or(0);
+            let mut places = Places::default();
+            places.add(start..(start + 4).min(text.sent.len()));
+            findings
+                .places(&table::CONDITIONAL_COMMENT_BROKEN, text, &places, "this comment never ends")
+                .help("add `-->`");
+        }
+        clip(text, findings);
+        self.head(text, findings);
+    }
+
+    fn balance(&mut self, text: &Text, findings: &mut Findings<'_>) {
+        if self.too_deep {
+            return;
+        }
+        for (left, span) in std::mem::take(&mut self.open) {
+            if !OPTIONAL.contains(&&*left) {
+                if self.unbalanced.is_empty() {
+                    self.unbalanced_name = left.into();
+                }
+                self.unbalanced.add(span);
+            }
+        }
+        let name = &self.unbalanced_name;
+        let message =
+            if self.stray { format!("`</{name}>` closes nothing") } else { format!("`<{name}>` is never closed") };
+        findings.places(&table::UNBALANCED_TAGS, text, &self.unbalanced, message);
+    }
+
+    fn head(&self, text: &Text, findings: &mut Findings<'_>) {
+        let place = self.html.clone().unwrap_or(0..0);
+        let mut at = Places::default();
+        at.add(place);
+        if self.whole && (!self.doctype || !self.charset) {
+            let lacks = match (self.doctype, self.charset) {
+                (false, false) => "a doctype and a UTF-8 charset",
+                (false, true) => "a doctype",
+                _ => "a UTF-8 charset",
+            };
+            let help = "start with `<!doctype html>` and put `<meta charset=\"utf-8\">` first in the head";
+            findings.places(&table::DOCUMENT_HEAD, text, &at, format!("the document lacks {lacks}")).help(help);
+        }
+        if self.whole && !self.lang {
+            findings.places(&table::LANG_MISSING, text, &at, "`<html>` has no `lang`").help("`<html lang=\"en\">`");
+        }
+        if self.whole && !self.title {
+            findings.places(&table::TITLE_MISSING, text, &at, "the document has no title");
+        }
+        if self.whole && !self.viewport {
+            let help = "`<meta name=\"viewport\" content=\"width=device-width\">`";
+            findings.places(&table::VIEWPORT_MISSING, text, &at, "the document has no viewport").help(help);
+        }
+        if self.words && !self.heading {
+            findings
+                .places(&table::HEADING_MISSING, text, &at, "the html has no heading")
+                .help("use `<h1>` for the first line");
+        }
+        findings
+            .places(&table::LAYOUT_TABLE_ROLE, text, &self.tables, "this layout table is announced as data")
+            .help("add `role=\"presentation\"`");
+    }
+}
+
+/// Gmail's limit.
+fn clip(text: &Text, findings: &mut Findings<'_>) {
+    let bytes = text.sent.len();
+    let (limit, severity, message) = if bytes > CLIP {
+        (CLIP, Severity::Warn, format!("Gmail clips this mail: {bytes} bytes, and it shows {CLIP}"))
+    } else if bytes > CLIP_NEAR {
+        (
+            CLIP,
+            Severity::Info,
+            format!("{bytes} bytes of html; Gmail clips from {CLIP} on, tracking links make it longer"),
+        )
+    } else {
+        return;
+    };
+    let location = crate::diagnostic::Location::whole(text.path.clone());
+    findings.push(Diagnostic::new(&table::GMAIL_CLIP, location, message).severity(severity).limit(bytes, limit));
+}

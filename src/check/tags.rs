@@ -1,0 +1,293 @@
+//! Merge tags over all parts of a template: malformed, foreign, undeclared, unused, parity; and the contract that follows from them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use super::findings::{Findings, Places};
+use super::table;
+use super::verdict::Contract;
+use crate::desired::tags::{self, Engine, Foreign, Parsed};
+use crate::diagnostic::{Diagnostic, Edit, Location};
+use crate::source::{File, Folder, Spot, Text, closest};
+
+/// Which engine the template asks for.
+#[must_use]
+pub fn engine(folder: &Folder, findings: &mut Findings<'_>) -> Engine {
+    let header = folder.manifest.headers.iter().find(|(name, _)| name.value.eq_ignore_ascii_case(tags::ENGINE_HEADER));
+    let Some((_, value)) = header else { return Engine::Simple };
+    Engine::of(&value.value).unwrap_or_else(|| {
+        let message = format!("there is no template engine `{}`: {}", value.value, Engine::WORDS.join(", "));
+        findings.at(&table::BAD_VALUE, folder, &value.place, message);
+        Engine::None
+    })
+}
+
+/// One place where the service substitutes.
+struct Part<'a> {
+    name: &'static str,
+    text: &'a str,
+    parsed: Parsed<'a>,
+}
+
+/// Checks the tags of every part.
+pub fn check(folder: &Folder, engine: Engine, visible: &[Range<usize>], findings: &mut Findings<'_>) -> Contract {
+    let mut contract = Contract { engine: engine.word().to_owned(), variables: BTreeMap::new() };
+    literal_fields(folder, findings);
+    let bodies = [("html", &folder.html), ("plaintext", &folder.plaintext), ("amp", &folder.amp)];
+    if engine != Engine::Simple {
+        for text in bodies.into_iter().filter_map(|(_, text)| text.as_ref()) {
+            balance(text, engine, findings);
+        }
+        return contract;
+    }
+    let spots = [("subject", &folder.manifest.subject), ("sender_name", &folder.manifest.sender_name)];
+    let mut parts = Vec::new();
+    for (name, spot) in spots {
+        if let Some(spot) = spot {
+            let part = Part { name, text: &spot.value, parsed: tags::simple(&spot.value) };
+            field(folder, spot, &part, findings);
+            parts.push(part);
+        }
+    }
+    for (name, text) in bodies {
+        if let Some(text) = text {
+            let mut part = Part { name, text: &text.sent, parsed: tags::simple(&text.sent) };
+            if name == "amp" {
+                mustache(text, &mut part.parsed, findings);
+            }
+            body(text, &part, findings);
+            parts.push(part);
+        }
+    }
+    names(folder, &parts, findings);
+    parity(folder, &parts, visible, findings);
+    for part in &parts {
+        for tag in &part.parsed.tags {
+            let variable = contract.variables.entry(tag.name.to_owned()).or_default();
+            if !variable.used_in.iter().any(|known| known == part.name) {
+                variable.used_in.push(part.name.to_owned());
+            }
+            variable.required |= tag.operator.is_none();
+        }
+    }
+    complete(folder, &mut contract);
+    contract
+}
+
+/// Values that the manifest has make a variable optional; declared ones are listed even when unused.
+fn complete(folder: &Folder, contract: &mut Contract) {
+    for declared in &folder.manifest.variables {
+        contract.variables.entry(declared.value.clone()).or_default();
+    }
+    for (name, value) in &folder.manifest.global_replacements {
+        if let Some(variable) = contract.variables.get_mut(&name.value) {
+            variable.required = false;
+            variable.value = Some(value.value.clone());
+        }
+    }
+    for known in tags::KNOWN {
+        contract.variables.remove(known);
+    }
+}
+
+/// Tags in the subject or the sender's name. Escapes in YAML move bytes, so the place is the whole value.
+fn field(folder: &Folder, spot: &Spot<String>, part: &Part<'_>, findings: &mut Findings<'_>) {
+    if let Some(flaw) = part.parsed.flaws.first() {
+        let message = format!("`{}`: {}", part.name, flaw.message);
+        findings.at(&table::TAG_MALFORMED, folder, &spot.place, message);
+    }
+    if let Some(tag) = part.parsed.tags.iter().find(|tag| tag.blanks.is_some()) {
+        let location = folder.locate(&spot.place);
+        let message = format!("`{{{{{}}}}}` is written with blanks", tag.name);
+        let mut finding =
+            Diagnostic::new(&table::TAG_WHITESPACE, location, message).help("remove the blanks inside the braces");
+        let text = folder.text_of(&spot.place);
+        if let Some(raw) = text.sent.get(spot.place.bytes.clone()) {
+            finding.edits = blanks(&tags::simple(raw), &text.path, |at| text.raw(spot.place.bytes.start + at));
+        }
+        findings.push(finding);
+    }
+    let foreign: Vec<_> = part.parsed.foreign.iter().map(|(kind, _)| *kind).collect();
+    let outside = tags::outside_braces(part.text);
+    for kind in foreign.into_iter().chain(outside.into_iter().map(|(kind, _)| kind)).collect::<BTreeSet<_>>() {
+        let message =
+            format!("`{}` is another engine's syntax; the simple engine sends it as it stands", kind.example());
+        findings.at(&table::FOREIGN_SYNTAX, folder, &spot.place, message);
+    }
+}
+
+fn body(text: &Text, part: &Part<'_>, findings: &mut Findings<'_>) {
+    let mut malformed = Places::default();
+    part.parsed.flaws.iter().for_each(|flaw| malformed.add(flaw.span.clone()));
+    let message = part.parsed.flaws.first().map_or("", |flaw| flaw.message);
+    findings
+        .places(&table::TAG_MALFORMED, text, &malformed, message)
+        .help("the form is `{{name}}`, `{{name|default}}` or `{{name?text}}`");
+    let mut spaced = Places::default();
+    for tag in part.parsed.tags.iter().filter(|tag| tag.blanks.is_some()) {
+        spaced.add(tag.span.clone());
+    }
+    findings
+        .places(&table::TAG_WHITESPACE, text, &spaced, "blanks inside the braces of a tag")
+        .help("write `{{name}}`")
+        .edits(|| blanks(&part.parsed, &text.path, |at| text.raw(at)));
+    let mut foreign: BTreeMap<Foreign, Places> = BTreeMap::new();
+    for (kind, span) in part.parsed.foreign.iter().cloned().chain(tags::outside_braces(part.text)) {
+        foreign.entry(kind).or_default().add(span);
+    }
+    for (kind, places) in foreign {
+        let message =
+            format!("`{}` is another engine's syntax; the simple engine sends it as it stands", kind.example());
+        let help = "the form is `{{name}}`; another engine is chosen with the header `X-SVC-Template-Engine`";
+        findings.places(&table::FOREIGN_SYNTAX, text, &places, message).help(help);
+    }
+}
+
+fn blanks(parsed: &Parsed<'_>, path: &str, raw: impl Fn(usize) -> usize) -> Vec<Edit> {
+    let spans = parsed.tags.iter().filter_map(|tag| tag.blanks.clone()).flatten();
+    spans
+        .filter(|span| !span.is_empty())
+        .map(|span| Edit { path: path.to_owned(), bytes: raw(span.start)..raw(span.end), text: String::new() })
+        .collect()
+}
+
+fn balance(text: &Text, engine: Engine, findings: &mut Findings<'_>) {
+    let flaws = match engine {
+        Engine::Liquid => tags::liquid(&text.sent),
+        Engine::Velocity => tags::velocity(&text.sent),
+        Engine::Simple | Engine::None => return,
+    };
+    let mut places = Places::default();
+    flaws.iter().for_each(|flaw| places.add(flaw.span.clone()));
+    findings.places(&table::TAG_MALFORMED, text, &places, flaws.first().map_or("", |flaw| flaw.message));
+}
+
+/// AMP fills its own templates with the same braces, in the reader's mail client: those are not the service's tags.
+fn mustache(text: &Text, parsed: &mut Parsed<'_>, findings: &mut Findings<'_>) {
+    let mut inside = Vec::new();
+    let mut at = 0;
+    while let Some(start) = text.sent[at..].find("amp-mustache\"").map(|found| at + found) {
+        let end = text.sent[start..].find("</template>").map_or(text.sent.len(), |found| start + found);
+        inside.push(start..end);
+        at = end;
+    }
+    let within = |span: &Range<usize>| among(&inside, span.start);
+    let mut places = Places::default();
+    parsed.tags.iter().filter(|tag| within(&tag.span)).for_each(|tag| places.add(tag.span.clone()));
+    parsed.tags.retain(|tag| !within(&tag.span));
+    parsed.flaws.retain(|flaw| !within(&flaw.span));
+    parsed.foreign.retain(|(_, span)| !within(span));
+    findings
+        .places(
+            &table::AMP_MUSTACHE_COLLISION,
+            text,
+            &places,
+            "the service may replace these braces before AMP sees them",
+        )
+        .help("choose another engine with the header `X-SVC-Template-Engine`");
+}
+
+fn literal_fields(folder: &Folder, findings: &mut Findings<'_>) {
+    let manifest = &folder.manifest;
+    let values = manifest.headers.iter().chain(&manifest.global_info).map(|(_, value)| value).chain(&manifest.name);
+    let names = manifest.attachments.iter().chain(&manifest.inline_attachments).filter_map(|asset| asset.name.as_ref());
+    if let Some(spot) = values.chain(names).find(|spot| !tags::simple(&spot.value).tags.is_empty()) {
+        let message = "the service substitutes no tags here";
+        findings.push(
+            Diagnostic::new(&table::TAG_IN_LITERAL_FIELD, folder.locate(&spot.place), message)
+                .help("tags work in the bodies, `subject` and `sender_name`"),
+        );
+    }
+}
+
+/// Undeclared and unused names.
+fn names(folder: &Folder, parts: &[Part<'_>], findings: &mut Findings<'_>) {
+    let manifest = &folder.manifest;
+    let declared: BTreeSet<&str> = manifest
+        .global_replacements
+        .iter()
+        .map(|(name, _)| name.value.as_str())
+        .chain(manifest.variables.iter().map(|name| name.value.as_str()))
+        .chain(tags::KNOWN)
+        .collect();
+    let mut used: BTreeSet<&str> = BTreeSet::new();
+    for part in parts {
+        let block = part.parsed.foreign.iter().any(|(kind, _)| matches!(kind, Foreign::Block | Foreign::Go));
+        let mut undeclared: Vec<(&str, Range<usize>)> = Vec::new();
+        for tag in &part.parsed.tags {
+            used.insert(tag.name);
+            let keyword = block && matches!(tag.name, "else" | "end" | "this");
+            if !declared.contains(tag.name) && !keyword {
+                undeclared.push((tag.name, tag.span.clone()));
+            }
+        }
+        let Some((name, _)) = undeclared.first() else { continue };
+        let others = undeclared.iter().map(|(name, _)| *name).collect::<BTreeSet<_>>().len() - 1;
+        let more = if others == 0 { String::new() } else { format!(" (nor are {others} other names)") };
+        let message = format!("`{{{{{name}}}}}` is not declared{more}");
+        let meant = closest(name, declared.iter().copied());
+        let help = meant.map_or_else(
+            || format!("add `variables: [{name}]`, or a value to `global_replacements`"),
+            |word| format!("did you mean `{{{{{word}}}}}`?"),
+        );
+        let location = place(folder, part, undeclared[0].1.clone());
+        let finding = Diagnostic::new(&table::TAG_UNDECLARED, location, message).count(undeclared.len());
+        findings.push(finding.help(help));
+    }
+    let own =
+        manifest.global_replacements.iter().map(|(name, _)| name).filter(|name| name.place.file == File::Manifest);
+    let unused: Vec<_> = own.chain(&manifest.variables).filter(|name| !used.contains(name.value.as_str())).collect();
+    if let Some(first) = unused.first() {
+        let message = format!("`{}` is declared and never used", first.value);
+        let finding = Diagnostic::new(&table::REPLACEMENT_UNUSED, folder.locate(&first.place), message);
+        findings.push(finding.count(unused.len()));
+    }
+}
+
+/// Where a tag stands.
+fn place(folder: &Folder, part: &Part<'_>, span: Range<usize>) -> Location {
+    let (text, spot) = match part.name {
+        "html" => (&folder.html, &None),
+        "plaintext" => (&folder.plaintext, &None),
+        "amp" => (&folder.amp, &None),
+        "subject" => (&None, &folder.manifest.subject),
+        _ => (&None, &folder.manifest.sender_name),
+    };
+    match (text, spot) {
+        (Some(text), _) => text.at(span),
+        (None, Some(spot)) => folder.locate(&spot.place),
+        (None, None) => Location::whole(folder.manifest_path()),
+    }
+}
+
+/// What one part tells a reader and another does not. Names that have a value for everybody do not count, nor do those in links.
+fn parity(folder: &Folder, parts: &[Part<'_>], visible: &[Range<usize>], findings: &mut Findings<'_>) {
+    let shared: BTreeSet<&str> =
+        folder.manifest.global_replacements.iter().map(|(name, _)| name.value.as_str()).chain(tags::KNOWN).collect();
+    let part = |name: &str| parts.iter().find(|part| part.name == name);
+    let every = |part: &Part<'_>| part.parsed.tags.iter().map(|tag| tag.name.to_owned()).collect::<BTreeSet<_>>();
+    let Some(html) = part("html") else { return };
+    let seen = |span: &Range<usize>| among(visible, span.start);
+    for other in ["plaintext", "amp"].into_iter().filter_map(part) {
+        let (in_html, in_other) = (every(html), every(other));
+        let lacks = html.parsed.tags.iter().find(|tag| {
+            other.name == "plaintext" && seen(&tag.span) && !shared.contains(tag.name) && !in_other.contains(tag.name)
+        });
+        if let Some(tag) = lacks {
+            let message = format!("the html shows `{{{{{}}}}}`, and the plain text does not", tag.name);
+            findings.push(Diagnostic::new(&table::TAG_PARITY, place(folder, html, tag.span.clone()), message));
+        }
+        let extra = other.parsed.tags.iter().find(|tag| !shared.contains(tag.name) && !in_html.contains(tag.name));
+        if let Some(tag) = extra {
+            let what = if other.name == "amp" { "AMP part" } else { "plain text" };
+            let message = format!("the {what} shows `{{{{{}}}}}`, and the html does not", tag.name);
+            findings.push(Diagnostic::new(&table::TAG_PARITY, place(folder, other, tag.span.clone()), message));
+        }
+    }
+}
+
+/// Whether one of some sorted regions has the byte.
+fn among(regions: &[Range<usize>], at: usize) -> bool {
+    let after = regions.partition_point(|region| region.start <= at);
+    after.checked_sub(1).and_then(|last| regions.get(last)).is_some_and(|region| region.contains(&at))
+}

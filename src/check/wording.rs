@@ -1,0 +1,175 @@
+//! The words of an html body as a reader sees them: placeholders, the preheader, the plain text that can be derived.
+
+use std::ops::Range;
+
+use super::findings::{Findings, Places};
+use super::markup::{Subject, Tag};
+use super::table;
+use crate::source::Text;
+
+const BLOCKS: [&str; 22] = [
+    "address",
+    "article",
+    "blockquote",
+    "br",
+    "center",
+    "div",
+    "dl",
+    "footer",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "header",
+    "hr",
+    "li",
+    "ol",
+    "p",
+    "section",
+    "tr",
+    "ul",
+];
+/// Longest plain text that is derived, in bytes.
+const DERIVED: usize = 100_000;
+
+/// What is kept of the words.
+#[derive(Debug, Default)]
+pub struct Wording {
+    placeholders: Places,
+    placeholder: &'static str,
+    /// Bytes of the pieces of text that a reader sees, for the tags in them.
+    pub visible: Vec<Range<usize>>,
+    hidden_first: bool,
+    seen_words: bool,
+    in_body: bool,
+    /// The derived plain text.
+    pub plain: String,
+    links: Vec<String>,
+    derive: bool,
+}
+
+impl Wording {
+    /// With or without deriving a plain text.
+    #[must_use]
+    pub fn new(derive: bool) -> Self {
+        Self { derive, ..Self::default() }
+    }
+
+    fn break_line(&mut self, twice: bool) {
+        let trimmed = self.plain.trim_end_matches(' ').len();
+        self.plain.truncate(trimmed);
+        let wanted = if twice { "\n\n" } else { "\n" };
+        while !self.plain.is_empty() && !self.plain.ends_with(wanted) {
+            self.plain.push('\n');
+        }
+    }
+
+    /// Reports what was seen.
+    pub fn report(&self, text: &Text, findings: &mut Findings<'_>) {
+        let message = format!("`{}` was meant to be replaced", self.placeholder);
+        findings.places(&table::PLACEHOLDER_LEFT, text, &self.placeholders, message);
+        if self.seen_words && !self.hidden_first {
+            let mut whole = Places::default();
+            whole.add(0..0);
+            findings
+                .places(
+                    &table::PREHEADER_MISSING,
+                    text,
+                    &whole,
+                    "no preheader: the list of mails shows the first words",
+                )
+                .help("start the body with hidden text");
+        }
+    }
+}
+
+impl Subject for Wording {
+    fn start(&mut self, tag: &Tag<'_>) {
+        if tag.name == "body" {
+            self.in_body = true;
+        }
+        if !self.seen_words {
+            let style = tag.value("style").to_ascii_lowercase().replace(' ', "");
+            let hides =
+                ["display:none", "max-height:0", "font-size:0", "font-size:1px", "opacity:0", "visibility:hidden"];
+            self.hidden_first |=
+                hides.iter().any(|hide| style.contains(hide)) || tag.value("class").contains("preheader");
+        }
+        if !self.derive || self.plain.len() > DERIVED {
+            return;
+        }
+        match tag.name {
+            "a" => self.links.push(tag.value("href").to_owned()),
+            "img" if !tag.value("alt").is_empty() => self.plain.push_str(tag.value("alt")),
+            "li" => {
+                self.break_line(false);
+                self.plain.push_str("- ");
+            }
+            "p" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "hr" => self.break_line(true),
+            name if BLOCKS.contains(&name) => self.break_line(false),
+            _ => {}
+        }
+        self.links.truncate(100);
+    }
+
+    fn end(&mut self, name: &str, _span: &Range<usize>) {
+        if !self.derive || self.plain.len() > DERIVED {
+            return;
+        }
+        if name == "a"
+            && let Some(link) = self.links.pop()
+            && !link.is_empty()
+            && !link.starts_with('#')
+            && !self.plain.trim_end().ends_with(&link)
+        {
+            let gap = if self.plain.ends_with([' ', '\n']) { "" } else { " " };
+            self.plain.push_str(&format!("{gap}({link})"));
+        } else if name.starts_with('h') && name.len() == 2 || name == "p" {
+            self.break_line(true);
+        } else if BLOCKS.contains(&name) {
+            self.break_line(false);
+        }
+    }
+
+    fn text(&mut self, text: &str, span: &Range<usize>, raw: &str) {
+        if !raw.is_empty() {
+            return;
+        }
+        if let Some(what) = placeholder(text) {
+            if self.placeholders.is_empty() {
+                self.placeholder = what;
+            }
+            self.placeholders.add(span.clone());
+        }
+        self.seen_words |= text.chars().any(char::is_alphanumeric);
+        if text.contains("{{") {
+            self.visible.push(span.clone());
+        }
+        if self.derive && self.plain.len() <= DERIVED {
+            for c in text.chars() {
+                let hidden = crate::untrusted::is_control(c) && !c.is_whitespace() || matches!(c, '\u{ad}' | '\u{34f}');
+                if c.is_whitespace() || c == '\u{a0}' {
+                    if !self.plain.is_empty() && !self.plain.ends_with([' ', '\n']) {
+                        self.plain.push(' ');
+                    }
+                } else if !hidden {
+                    self.plain.push(c);
+                }
+            }
+        }
+    }
+}
+
+/// A word that was meant to be replaced.
+#[must_use]
+pub fn placeholder(text: &str) -> Option<&'static str> {
+    // Most texts have neither: look for a rare letter pair first.
+    let bytes = text.as_bytes();
+    let lorem = |at: usize| text.get(at..at + 11).is_some_and(|words| words.eq_ignore_ascii_case("lorem ipsum"));
+    if memchr::memchr2_iter(b'l', b'L', bytes).any(lorem) {
+        return Some("lorem ipsum");
+    }
+    [("TODO:", "TODO:"), ("FIXME", "FIXME")].into_iter().find(|(word, _)| text.contains(word)).map(|(_, name)| name)
+}

@@ -1,0 +1,102 @@
+//! Syntax of engines that the service does not have, recognised by its delimiters.
+
+use std::ops::Range;
+
+use memchr::memmem;
+
+/// A syntax that the simple engine sends as it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Foreign {
+    /// `{{#if x}}`, `{{/if}}`, `{{> part}}`
+    Block,
+    /// `{{{x}}}`
+    TripleBrace,
+    /// `{{a.b}}`
+    Dotted,
+    /// `{{.Name}}`, `{{range .Items}}`
+    Go,
+    /// `{% if %}`
+    Percent,
+    /// `*|NAME|*`
+    StarPipe,
+    /// `<% %>`
+    AnglePercent,
+    /// `[[x]]`
+    Bracket,
+    /// `${x}`
+    Dollar,
+}
+
+impl Foreign {
+    /// The syntax as people know it.
+    #[must_use]
+    pub fn example(self) -> &'static str {
+        match self {
+            Self::Block => "{{#if}}",
+            Self::TripleBrace => "{{{x}}}",
+            Self::Dotted => "{{a.b}}",
+            Self::Go => "{{.Name}}",
+            Self::Percent => "{% %}",
+            Self::StarPipe => "*|X|*",
+            Self::AnglePercent => "<% %>",
+            Self::Bracket => "[[x]]",
+            Self::Dollar => "${x}",
+        }
+    }
+}
+
+/// Finds the syntaxes that do not start with `{{`: the first place of each, and how many there are.
+#[must_use]
+pub fn outside_braces(text: &str) -> Vec<(Foreign, Range<usize>)> {
+    let mut found = Vec::new();
+    let any = |_: &str| true;
+    let star = |inside: &str| {
+        !inside.is_empty()
+            && inside.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | ':' | ' ' | ',' | '.' | '-'))
+    };
+    let name = |inside: &str| {
+        let inside = inside.trim();
+        inside.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && inside.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | ':' | '-'))
+    };
+    all(text, "{%", "%}", Foreign::Percent, any, &mut found);
+    all(text, "*|", "|*", Foreign::StarPipe, star, &mut found);
+    all(text, "<%", "%>", Foreign::AnglePercent, any, &mut found);
+    all(text, "[[", "]]", Foreign::Bracket, name, &mut found);
+    all(text, "${", "}", Foreign::Dollar, name, &mut found);
+    found
+}
+
+fn all(
+    text: &str,
+    open: &str,
+    close: &str,
+    kind: Foreign,
+    is: impl Fn(&str) -> bool,
+    found: &mut Vec<(Foreign, Range<usize>)>,
+) {
+    for start in memmem::find_iter(text.as_bytes(), open.as_bytes()) {
+        let from = start + open.len();
+        let window = super::window(&text[from..]);
+        if let Some(end) = window.find(close)
+            && is(&window[..end])
+        {
+            found.push((kind, start..from + end + close.len()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_syntax_is_found_and_lookalikes_are_not() {
+        let kinds = |text: &str| outside_braces(text).into_iter().map(|(kind, _)| kind).collect::<Vec<_>>();
+        assert_eq!(
+            kinds("{% if x %} *|FNAME|* <%= x %> [[name]] ${name}"),
+            [Foreign::Percent, Foreign::StarPipe, Foreign::AnglePercent, Foreign::Bracket, Foreign::Dollar]
+        );
+        assert_eq!(kinds("width:100%} [[1], [2]] $5 ${ } *|* 5 <% 3 a[b[0]] [[if mso]>"), []);
+    }
+}

@@ -1,0 +1,264 @@
+//! The simple syntax.
+
+use std::ops::Range;
+
+use memchr::{memchr2, memmem};
+
+use super::{Flaw, Foreign, Operator, Parsed, Tag};
+
+/// Deepest nesting of tags.
+const DEPTH: usize = 32;
+/// Words that start a tag of another engine when a blank follows.
+const KEYWORDS: [&str; 11] =
+    ["if", "range", "with", "template", "define", "block", "unless", "each", "for", "let", "partial"];
+
+/// Finds the tags of a text in one pass.
+#[must_use]
+pub fn simple(text: &str) -> Parsed<'_> {
+    let mut parser = Parser { text, at: 0, open: Vec::new(), parsed: Parsed::default() };
+    parser.run();
+    parser.parsed.tags.sort_by_key(|tag| tag.span.start);
+    parser.parsed
+}
+
+struct Parser<'t> {
+    text: &'t str,
+    at: usize,
+    /// Tags whose text is being read.
+    open: Vec<Tag<'t>>,
+    parsed: Parsed<'t>,
+}
+
+impl<'t> Parser<'t> {
+    fn run(&mut self) {
+        let bytes = self.text.as_bytes();
+        loop {
+            if self.open.is_empty() {
+                match memmem::find(&bytes[self.at..], b"{{") {
+                    Some(found) => self.at += found,
+                    None => break,
+                }
+            } else {
+                match memchr2(b'{', b'}', &bytes[self.at..]) {
+                    Some(found) => self.at += found,
+                    None => break,
+                }
+            }
+            match &bytes[self.at..] {
+                [b'{', b'{', ..] => self.start(),
+                [b'}', b'}', ..] => {
+                    self.at += 2;
+                    if let Some(mut tag) = self.open.pop() {
+                        tag.span.end = self.at;
+                        self.parsed.tags.push(tag);
+                    }
+                }
+                _ => self.at += 1,
+            }
+        }
+        for tag in std::mem::take(&mut self.open) {
+            self.flaw(tag.span.start..tag.name_span.end, "this tag never closes");
+        }
+    }
+
+    fn start(&mut self) {
+        let start = self.at;
+        let rest = &self.text[start + 2..];
+        match rest.as_bytes().first() {
+            Some(b'{') => self.until(start, "}}}", Foreign::TripleBrace),
+            Some(b'#' | b'/' | b'^' | b'>' | b'!' | b'&' | b'~' | b'@' | b'*') => {
+                self.until(start, "}}", Foreign::Block);
+            }
+            Some(b'.' | b'$') => self.until(start, "}}", Foreign::Go),
+            _ => self.name(start),
+        }
+    }
+
+    /// A tag of another engine, up to its end.
+    fn until(&mut self, start: usize, end: &str, kind: Foreign) {
+        match super::window(&self.text[start..]).find(end) {
+            Some(found) => {
+                self.at = start + found + end.len();
+                self.parsed.foreign.push((kind, start..self.at));
+            }
+            _ => {
+                self.at = start + 2;
+                self.flaw(start..start + 2, "this tag never closes");
+            }
+        }
+    }
+
+    fn name(&mut self, start: usize) {
+        let blank = |c: char| c.is_whitespace() || c == '\u{a0}';
+        let after = start + 2;
+        let rest = &self.text[after..];
+        let lead = rest.len() - rest.trim_start_matches(blank).len();
+        let from = after + lead;
+        let length =
+            self.text[from..].bytes().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-')).count();
+        let to = from + length;
+        let tail = self.text[to..].len() - self.text[to..].trim_start_matches(blank).len();
+        let next = to + tail;
+        let name = &self.text[from..to];
+        let blanks = (lead + tail > 0).then_some([after..from, to..next]);
+        let follows = &self.text[next..];
+        let operator = match follows.as_bytes().first() {
+            Some(b'|') => Some(Operator::Default),
+            Some(b'?') => Some(Operator::Condition),
+            _ => None,
+        };
+        let closes = follows.starts_with("}}");
+        if closes || operator.is_some() {
+            if name.is_empty() {
+                self.at = next;
+                if closes {
+                    self.at += 2;
+                }
+                return self.flaw(start..self.at.max(start + 2), "a tag without a name");
+            }
+            if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+                self.at = next + if closes { 2 } else { 1 };
+                return self.flaw(start..self.at, "a name starts with a letter");
+            }
+            let tag = Tag {
+                name,
+                span: start..next + 2,
+                name_span: from..to,
+                operator,
+                blanks,
+                nested: !self.open.is_empty(),
+            };
+            if closes {
+                self.at = next + 2;
+                self.parsed.tags.push(tag);
+            } else if self.open.len() >= DEPTH {
+                self.at = next + 1;
+                self.flaw(start..next, "tags nest deeper than 32 levels");
+            } else {
+                self.at = next + 1;
+                self.open.push(tag);
+            }
+            return;
+        }
+        self.strange(start, name, next, follows);
+    }
+
+    /// Neither a tag nor clearly another engine's: what is it?
+    fn strange(&mut self, start: usize, name: &str, next: usize, follows: &str) {
+        let line = super::window(&self.text[start + 2..]);
+        let inside = line.find("}}").map(|end| &line[..end]).filter(|inside| !inside.contains("{{"));
+        let Some(inside) = inside else {
+            self.at = next.max(start + 2);
+            return self.flaw(start..self.at, "this tag never closes");
+        };
+        self.at = start + 2 + inside.len() + 2;
+        let span = start..self.at;
+        let dotted = follows.starts_with(['.', '[', '(']) && !name.is_empty();
+        let keyword = KEYWORDS.contains(&name) && self.text[..next].ends_with(char::is_whitespace);
+        if keyword {
+            self.parsed.foreign.push((Foreign::Go, span));
+        } else if dotted {
+            self.parsed.foreign.push((Foreign::Dotted, span));
+        } else {
+            self.flaw(span, "this cannot be a name: Latin letters, digits, `_` or `-`, and a letter first");
+        }
+    }
+
+    fn flaw(&mut self, span: Range<usize>, message: &'static str) {
+        self.parsed.flaws.push(Flaw { span, message });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<&str> {
+        simple(text).tags.into_iter().map(|tag| tag.name).collect()
+    }
+
+    #[test]
+    fn tags_defaults_conditions_and_nesting() {
+        let text = "{{a}} {{b|there}} {{c?Hello {{d|you}}, {{e}}}} }} {{f}}";
+        let parsed = simple(text);
+        assert_eq!(parsed.flaws, []);
+        let seen: Vec<_> = parsed.tags.iter().map(|tag| (&text[tag.span.clone()], tag.operator, tag.nested)).collect();
+        assert_eq!(
+            seen,
+            [
+                ("{{a}}", None, false),
+                ("{{b|there}}", Some(Operator::Default), false),
+                ("{{c?Hello {{d|you}}, {{e}}}}", Some(Operator::Condition), false),
+                ("{{d|you}}", Some(Operator::Default), true),
+                ("{{e}}", None, true),
+                ("{{f}}", None, false),
+            ]
+        );
+    }
+
+    #[test]
+    fn minified_css_has_no_tags() {
+        assert_eq!(simple("@media print{.a{color:red}}@media x{.b{c:d}}.e{f:g}"), Parsed::default());
+        assert_eq!(names("@media print{.a{color:{{c}}}}"), ["c"]);
+    }
+
+    #[test]
+    fn blanks_are_kept_to_be_mended() {
+        let text = "{{ a }}{{\u{a0}b}}{{c |x}}";
+        let parsed = simple(text);
+        assert_eq!(names(text), ["a", "b", "c"]);
+        assert!(parsed.tags.iter().all(|tag| tag.blanks.is_some()) && parsed.flaws.is_empty());
+    }
+
+    #[test]
+    fn what_cannot_be_a_tag_is_named() {
+        for (text, says) in [
+            ("{{name", "never closes"),
+            ("{{name|x", "never closes"),
+            ("a {{ b", "never closes"),
+            ("{{}}", "without a name"),
+            ("{{ }}", "without a name"),
+            ("{{|x}}", "without a name"),
+            ("{{1st}}", "starts with a letter"),
+            ("{{first name}}", "cannot be a name"),
+            ("{{é}}", "cannot be a name"),
+            ("{{a\n}", "never closes"),
+            ("{{#if x", "never closes"),
+        ] {
+            let parsed = simple(text);
+            let flaw = parsed.flaws.first().unwrap_or_else(|| panic!("{text}: {parsed:?}"));
+            assert!(flaw.message.contains(says), "{text}: {flaw:?}");
+        }
+    }
+
+    #[test]
+    fn another_engine_is_recognised() {
+        for (text, kind) in [
+            ("{{#if x}}", Foreign::Block),
+            ("{{/if}}", Foreign::Block),
+            ("{{{x}}}", Foreign::TripleBrace),
+            ("{{a.b}}", Foreign::Dotted),
+            ("{{a.b | upcase}}", Foreign::Dotted),
+            ("{{.Go}}", Foreign::Go),
+            ("{{range .Items}}", Foreign::Go),
+        ] {
+            let parsed = simple(text);
+            assert_eq!(parsed.foreign.first().map(|(kind, _)| *kind), Some(kind), "{text}: {parsed:?}");
+            assert_eq!(parsed.flaws, [], "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read_and_spans_are_its_own(text in "[{}|?a-b \n#.é]{0,60}") {
+            let parsed = simple(&text);
+            for tag in &parsed.tags {
+                assert!(text[tag.span.clone()].starts_with("{{") && text[tag.span.clone()].ends_with("}}"));
+                assert_eq!(&text[tag.name_span.clone()], tag.name);
+            }
+            for flaw in &parsed.flaws {
+                assert!(text.get(flaw.span.clone()).is_some());
+            }
+        }
+    }
+}
