@@ -22,7 +22,7 @@ mod bad_input;
 mod command_line;
 mod docs;
 mod plans;
+mod rules;
 mod state_commands;
 mod suppressions;
-mod rules;
 mod validate;

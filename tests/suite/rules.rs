@@ -45,7 +45,7 @@ fn project(rule: &Rule) -> tempfile::TempDir {
         "request-too-large" => write("body.txt", "0123456789abcde\n".repeat(655_360)),
         "gmail-clip" => write("body.html", html("", &"<p>0123456789</p>\n".repeat(6_000))),
         "style-over-16k" => {
-            write("body.html", html(&format!("<style>{}</style>", ".a { color: red }\n".repeat(1_000)), ""))
+            write("body.html", html(&format!("<style>{}</style>", ".a { color: red }\n".repeat(1_000)), ""));
         }
         "amp-size" => {
             let amp =
