@@ -101,3 +101,21 @@ fn a_changed_sentence_is_one_line_of_the_next_plan() {
     project.write("templates/welcome/body.txt", "Changed\n");
     project.run(["plan"]).exits(0).stdout_has("what the service has is not known");
 }
+
+#[test]
+fn markdown_is_a_comment_that_fits() {
+    let project = Project::new().template("welcome");
+    project.run(["apply", "--yes"]).exits(0);
+    project.write_template("welcome", "Good day");
+    project.write_template("other", "Hello");
+    let outcome = project.run(["plan", "--format", "markdown"]).exits(0);
+    let text = outcome
+        .stdout_has("### 1 to create, 1 to update in <code>local</code>\n")
+        .stdout_has("| \\~ update | <code>welcome</code> | <code>welcome</code> | <code>subject</code>, html (+2 −2), plaintext (+1 −1) |")
+        .stdout_has("```diff\n- Hello\n+ Good day\n```")
+        .stdout_has("letterpress apply --plan-digest ");
+    assert!(text.stdout.len() < 10_000);
+    let short = project.run(["plan", "--format", "markdown", "--max-bytes", "1500"]).exits(0);
+    assert!(short.stdout.len() <= 1_500);
+    short.stdout_has("Left out to stay within 1,500 bytes");
+}

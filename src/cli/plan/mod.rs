@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::checked::{self, Checked};
 use super::report::plan_detail::{Layers, Layout};
-use super::report::{plan_json, plan_text};
+use super::report::{plan_json, plan_markdown, plan_text};
 use super::selection::{Selection, SelectionArgs};
 use super::{Context, Exit, place, runtime};
 use crate::plan::{self, Options, Plan, PlanFile};
@@ -38,6 +38,9 @@ pub struct Args {
     /// Do not look into the templates: only which of them change
     #[arg(long, conflicts_with = "diff", env = "LETTERPRESS_NO_DIFF")]
     no_diff: bool,
+    /// Longest Markdown in bytes: from diffs to parts to counts, what is left out is said (GitHub takes 65,536)
+    #[arg(long, value_name = "BYTES", default_value_t = 60_000, env = "LETTERPRESS_MAX_BYTES")]
+    max_bytes: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -46,6 +49,8 @@ enum Format {
     Text,
     /// One JSON value (`letterpress schema plan` describes it)
     Json,
+    /// A comment for a pull request
+    Markdown,
 }
 
 /// Runs `plan`.
@@ -66,6 +71,10 @@ pub fn run(context: &Context, args: &Args) -> anyhow::Result<Exit> {
         Format::Text => {
             let layout = Layout { layers: args.diff.unwrap_or(Layers::Words), width: context.terminal.width() };
             plan_text::render_detailed(&plan, &details, layout, Timestamp::now())
+        }
+        Format::Markdown => {
+            let layers = args.diff.unwrap_or(Layers::All);
+            plan_markdown::render(&plan, &details, layers, args.max_bytes, Timestamp::now())
         }
         Format::Json => serde_json::to_string_pretty(&plan_json::detailed(&plan, &details))? + "\n",
     };

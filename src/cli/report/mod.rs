@@ -5,6 +5,7 @@ pub mod findings_json;
 pub mod ids;
 pub mod plan_detail;
 pub mod plan_json;
+pub mod plan_markdown;
 pub mod plan_text;
 pub mod snippets;
 pub mod summary;

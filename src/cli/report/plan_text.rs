@@ -51,9 +51,7 @@ fn write(
         writeln!(out, "{BOLD}{environment}{BOLD:#}\n")?;
     }
     let width = plan.steps.iter().map(|step| line(step.key.as_str()).width()).max().unwrap_or(0).min(KEY_COLUMNS);
-    let mut steps: Vec<&Step> = plan.steps.iter().collect();
-    steps.sort_by_key(|step| rank(&step.action));
-    for step in steps {
+    for step in in_order(plan) {
         let (sign, style) = sign(&step.action);
         let key = line(step.key.as_str());
         let gap = " ".repeat(width.saturating_sub(key.width()));
@@ -151,7 +149,8 @@ pub fn explain(conflict: &Conflict) -> (String, String) {
 }
 
 /// A folder that vanished and one that appeared with the same content.
-fn looks_moved(plan: &Plan) -> Vec<(&str, &str)> {
+#[must_use]
+pub fn looks_moved(plan: &Plan) -> Vec<(&str, &str)> {
     let retired = plan.steps.iter().filter_map(|step| match &step.action {
         Action::Retire { digest: Some(digest), .. } => Some((digest, step.key.as_str())),
         _ => None,
@@ -164,6 +163,14 @@ fn looks_moved(plan: &Plan) -> Vec<(&str, &str)> {
         .collect()
 }
 
+/// The steps as a person reads them: what cannot be undone first.
+#[must_use]
+pub fn in_order(plan: &Plan) -> Vec<&Step> {
+    let mut steps: Vec<&Step> = plan.steps.iter().collect();
+    steps.sort_by_key(|step| rank(&step.action));
+    steps
+}
+
 fn rank(action: &Action) -> u8 {
     match action {
         Action::Create { .. } => 0,
@@ -174,7 +181,9 @@ fn rank(action: &Action) -> u8 {
     }
 }
 
-fn sign(action: &Action) -> (char, anstyle::Style) {
+/// The sign before a step, and its colour.
+#[must_use]
+pub fn sign(action: &Action) -> (char, anstyle::Style) {
     match action {
         Action::Create { .. } => ('+', GREEN),
         Action::Update { .. } => ('~', YELLOW),
@@ -184,7 +193,9 @@ fn sign(action: &Action) -> (char, anstyle::Style) {
     }
 }
 
-fn note(action: &Action) -> String {
+/// What there is to say about a step besides its word.
+#[must_use]
+pub fn note(action: &Action) -> String {
     match action {
         Action::Create { .. } => String::new(),
         Action::Update { why, moved_from, .. } => {

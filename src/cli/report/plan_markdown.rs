@@ -1,0 +1,396 @@
+//! A plan as a comment on a pull request: a table first, then one fold per template, within a size that the host takes.
+//!
+//! Foreign text stands only in `<code>` or in a fenced block: there no mention, link, issue reference, HTML or Markdown of it comes to life, on
+//! GitHub and on GitLab.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use jiff::Timestamp;
+
+use super::plan_text::{self, bytes, count, explain, looks_moved, note, sign, thousands, totals, word};
+use crate::desired::Key;
+use crate::limits;
+use crate::plan::{Action, Changes, Detail, FileChange, Plan, Segment, Sentence, Step};
+use crate::untrusted::Untrusted;
+
+use super::plan_detail::Layers;
+
+/// Room that is kept for the sentence about what was left out, in bytes.
+const NOTE_BYTES: usize = 400;
+
+/// How much of a template is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Depth {
+    /// Only its row in the table.
+    Row,
+    /// Fields, sizes, files.
+    Parts,
+    /// And the words that change.
+    Words,
+    /// And the source.
+    Source,
+}
+
+/// Renders a plan in at most `max` bytes (but never less than its counts); says what it left out. `now` is for "two hours ago".
+#[must_use]
+pub fn render(plan: &Plan, details: &BTreeMap<Key, Detail>, layers: Layers, max: usize, now: Timestamp) -> String {
+    let mut out = head(plan, now);
+    let tail = tail(plan);
+    let mut budget = max.saturating_sub(out.len() + tail.len() + NOTE_BYTES);
+    let steps = plan_text::in_order(plan);
+    let mut table = String::new();
+    let mut listed = 0;
+    if !steps.is_empty() {
+        let header = "| | template | name | what changes |\n|---|---|---|---|\n";
+        budget = budget.saturating_sub(header.len());
+        table += header;
+        for step in &steps {
+            let row = row(step, details.get(&step.key));
+            if row.len() > budget {
+                break;
+            }
+            budget -= row.len();
+            table += &row;
+            listed += 1;
+        }
+    }
+    if listed > 0 {
+        out += &table;
+        out.push('\n');
+    }
+    let wanted = if layers == Layers::Words { Depth::Words } else { Depth::Source };
+    let shown: Vec<(&Step, &Changes)> = steps
+        .iter()
+        .take(if listed == steps.len() { listed } else { 0 })
+        .filter_map(|step| Some((*step, details.get(&step.key)?.changes()?)))
+        .collect();
+    let folds = folds(&shown, layers, wanted, budget);
+    for (_, fold) in &folds {
+        out += fold;
+    }
+    let cut = |depth: Depth| folds.iter().filter(|(at, _)| *at == depth).count();
+    let mut left_out = Vec::new();
+    if listed < steps.len() {
+        left_out.push(format!("{} of the table, and all details", count(steps.len() - listed, "row")));
+    }
+    let missing = [
+        (if wanted == Depth::Source { cut(Depth::Words) } else { 0 }, "the source of"),
+        (cut(Depth::Parts), "the words and the source of"),
+        (cut(Depth::Row), "the details of"),
+    ];
+    for (n, what) in missing {
+        if n > 0 {
+            left_out.push(format!("{what} {}", count(n, "template")));
+        }
+    }
+    if !left_out.is_empty() {
+        let _ = writeln!(
+            out,
+            "_Left out to stay within {} bytes: {}. `letterpress plan --diff all` shows everything._\n",
+            thousands(max),
+            left_out.join("; ")
+        );
+    }
+    out += &tail;
+    out
+}
+
+/// The folds of the templates, each as deep as there is room: small ones first, so that one huge template does not hide the others.
+fn folds(shown: &[(&Step, &Changes)], layers: Layers, wanted: Depth, mut budget: usize) -> Vec<(Depth, String)> {
+    let mut folds: Vec<(Depth, String)> = shown.iter().map(|_| (Depth::Row, String::new())).collect();
+    for depth in [Depth::Parts, Depth::Words, Depth::Source].into_iter().filter(|depth| *depth <= wanted) {
+        let mut deeper: Vec<(usize, String)> =
+            shown.iter().map(|(step, changes)| fold(step, changes, layers, depth)).enumerate().collect();
+        deeper.sort_by_key(|(_, text)| text.len());
+        for (at, text) in deeper {
+            let more = text.len().saturating_sub(folds[at].1.len());
+            if more <= budget {
+                budget -= more;
+                folds[at] = (depth, text);
+            }
+        }
+    }
+    folds
+}
+
+fn head(plan: &Plan, now: Timestamp) -> String {
+    let environment = code(&plan.environment);
+    let mut out = String::new();
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+    // For whoever updates the comment of an earlier push.
+    let marker: String = plan.environment.chars().map(|c| if plain(c) { c } else { '_' }).collect();
+    let _ = writeln!(out, "<!-- letterpress plan {marker} -->");
+    if plan.is_empty() {
+        let _ = writeln!(
+            out,
+            "### Nothing changes in {environment}\n\n{} as last applied{}.\n",
+            count(plan.unchanged, "template"),
+            last(plan, now)
+        );
+        return out;
+    }
+    let _ = writeln!(out, "### {} in {environment}\n", capital(&totals(plan)));
+    let left = if plan.left_out > 0 {
+        format!(", {} left out by `--only` or `--exclude`", thousands(plan.left_out))
+    } else {
+        String::new()
+    };
+    let _ = writeln!(out, "{} unchanged{left}{}.\n", thousands(plan.unchanged), last(plan, now));
+    for conflict in &plan.conflicts {
+        let (what, help) = explain(conflict);
+        let _ = writeln!(out, "> **Error**: {}\n> Help: {}\n", code(&what), code(&help));
+    }
+    out
+}
+
+fn last(plan: &Plan, now: Timestamp) -> String {
+    plan.last_apply.as_ref().map_or_else(String::new, |stamp| {
+        format!("; last applied {} by {}", plan_text::ago(stamp.at, now), code(&stamp.who))
+    })
+}
+
+fn tail(plan: &Plan) -> String {
+    let mut out = String::new();
+    if plan.steps.iter().any(|step| matches!(step.action, Action::Create { .. })) {
+        let (used, all) = (thousands(plan.used), thousands(limits::TEMPLATES));
+        let _ = writeln!(
+            out,
+            "What is created cannot be deleted through the service's interface; {used} of {all} used afterwards.\n"
+        );
+    }
+    for (from, to) in looks_moved(plan) {
+        let _ = writeln!(
+            out,
+            "{} has gone and {} has the same content; to keep the id, write {} into its manifest.\n",
+            code(from),
+            code(to),
+            code(&format!("moved_from: {from}"))
+        );
+    }
+    if !plan.steps.is_empty() && plan.conflicts.is_empty() {
+        let _ = writeln!(out, "<sub>To apply exactly this: `letterpress apply --plan-digest {}`</sub>", plan.digest());
+    }
+    out
+}
+
+fn row(step: &Step, detail: Option<&Detail>) -> String {
+    let name = step.name.as_deref().map(code).unwrap_or_default();
+    let (sign, _) = sign(&step.action);
+    let mut what: Vec<String> = Vec::new();
+    let note = note(&step.action);
+    if !note.is_empty() {
+        // A note may name a key.
+        what.push(code(&note));
+    }
+    match detail {
+        Some(Detail::Changed(changes)) => what.extend(touched(changes)),
+        Some(Detail::Unknown) if note.is_empty() => what.push("the earlier content is not known".to_owned()),
+        _ => {}
+    }
+    format!(
+        "| {} {} | {} | {name} | {} |\n",
+        escaped(sign),
+        word(&step.action),
+        code(step.key.as_str()),
+        what.join("; ")
+    )
+}
+
+/// A sign that Markdown takes for nothing else.
+fn escaped(sign: char) -> String {
+    Untrusted(&sign.to_string()).markdown()
+}
+
+/// What of a template changes, in a few words.
+fn touched(changes: &Changes) -> Vec<String> {
+    const SHOWN: usize = 4;
+    let mut what: Vec<String> = changes.fields.iter().map(|change| code(&change.field)).collect();
+    for part in &changes.parts {
+        let (removed, added) = part.lines();
+        what.push(format!("{} (+{added} −{removed})", part.part.word()));
+    }
+    what.extend(changes.files.iter().map(|change| code(&change.name)));
+    if what.len() > SHOWN {
+        let rest = what.len() - SHOWN;
+        what.truncate(SHOWN);
+        what.push(format!("{rest} more"));
+    }
+    vec![what.join(", ")]
+}
+
+fn fold(step: &Step, changes: &Changes, layers: Layers, depth: Depth) -> String {
+    let mut out = String::new();
+    let key = Untrusted(&Untrusted(step.key.as_str()).line().to_string()).html();
+    // Within this line Markdown is not read, so it is escaped as HTML.
+    let _ = writeln!(out, "<details><summary>{} <code>{key}</code></summary>\n", word(&step.action));
+    if !changes.fields.is_empty() {
+        out += "| field | before | now |\n|---|---|---|\n";
+        for change in &changes.fields {
+            let value = |value: &Option<String>| match value.as_deref() {
+                None => "–".to_owned(),
+                Some("") => "(empty)".to_owned(),
+                Some(text) => code(text),
+            };
+            let _ = writeln!(out, "| {} | {} | {} |", code(&change.field), value(&change.old), value(&change.new));
+        }
+        out.push('\n');
+    }
+    for part in &changes.parts {
+        let size = |size: Option<usize>| size.map_or_else(|| "none".to_owned(), |size| bytes(size as u64));
+        let _ = writeln!(out, "**{}** {} → {}\n", part.part.word(), size(part.old_bytes), size(part.new_bytes));
+        if part.not_compared {
+            out += "Too large to compare line by line.\n\n";
+        }
+        let words = layers != Layers::Source && depth >= Depth::Words;
+        if words && !part.words.is_empty() {
+            let text: String = part.words.iter().map(sides).collect();
+            out += &Untrusted(&text).markdown_block("diff");
+            out.push('\n');
+        } else if words && !part.not_compared {
+            out += "No word that a reader sees changes.\n\n";
+        }
+        if depth >= Depth::Source && !part.source.is_empty() {
+            let mut text = String::new();
+            for hunk in &part.source {
+                let _ = writeln!(text, "{}", hunk.header());
+                for line in &hunk.lines {
+                    let _ = writeln!(text, "{}{}", line.sign.char(), line.text);
+                }
+            }
+            out += &Untrusted(&text).markdown_block("diff");
+            out.push('\n');
+        }
+    }
+    for change in &changes.files {
+        let _ = writeln!(out, "- {}", file(change));
+    }
+    out += "\n</details>\n\n";
+    out
+}
+
+/// A changed line as it was and as it is; a side without words is left out.
+fn sides(sentence: &Sentence) -> String {
+    let (mut old, mut new) = (String::new(), String::new());
+    for segment in &sentence.0 {
+        match segment {
+            Segment::Same(text) => {
+                old += text;
+                new += text;
+            }
+            Segment::Old(text) => old += text,
+            Segment::New(text) => new += text,
+        }
+    }
+    let side = |sign: char, text: &str| if text.is_empty() { String::new() } else { format!("{sign} {text}\n") };
+    side('-', &old) + &side('+', &new)
+}
+
+fn file(change: &FileChange) -> String {
+    let kind = if change.inline { "inline attachment" } else { "attachment" };
+    let facts = |facts: &crate::plan::FileFacts| format!("{} `{}`", bytes(facts.bytes), &facts.digest[..12]);
+    let what = match (&change.old, &change.new) {
+        (Some(old), Some(new)) => format!("{} → {}", facts(old), facts(new)),
+        (None, Some(new)) => format!("added, {}", facts(new)),
+        (Some(old), None) => format!("removed, was {}", facts(old)),
+        (None, None) => String::new(),
+    };
+    format!("{kind} {}: {what}", code(&change.name))
+}
+
+/// Foreign text in one line of Markdown, dead.
+fn code(text: &str) -> String {
+    format!("<code>{}</code>", Untrusted(&Untrusted(text).line().to_string()).markdown())
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + chars.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::desired::{Content, Desired, Digest, Row};
+    use crate::state::{Account, State};
+
+    const HOSTILE: &str =
+        "</details></code><script>alert(1)</script> ``` @everyone #1 | x | ![i](http://e) **b** `c`\n\n# heading";
+
+    /// A plan that creates templates with this many bytes of source each.
+    fn planned(sizes: &[(&str, usize)]) -> (Plan, BTreeMap<Key, Detail>) {
+        let rows = sizes.iter().map(|(name, _)| {
+            let row = Row {
+                name: HOSTILE.to_owned(),
+                digest: Digest::of(name.as_bytes()),
+                request_bytes: 1,
+                adopt: None,
+                moved_from: None,
+            };
+            (Key::new(*name).unwrap(), row)
+        });
+        let desired = Desired { templates: rows.collect() };
+        let present = desired.templates.keys().cloned().collect();
+        let account = Account { base_url: "sandbox".to_owned(), user_id: 1, project_id: None };
+        let state = State::empty(uuid::Uuid::nil(), account);
+        let options = crate::plan::Options { environment: "production", reassert: false, selects: &|_| true };
+        let plan = crate::plan::plan(&desired, &present, &state, options);
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(5);
+        let details = sizes.iter().map(|(name, size)| {
+            let html =
+                format!("<p>{HOSTILE}</p>\n{}", "<!-- a line of source that nobody sees -->\n".repeat(size / 43));
+            let content = Content { subject: Some(HOSTILE.to_owned()), html: Some(html), ..Content::default() };
+            (Key::new(*name).unwrap(), Detail::New(crate::plan::changes(None, &content, deadline)))
+        });
+        (plan, details.collect())
+    }
+
+    fn rendered(sizes: &[(&str, usize)], max: usize) -> String {
+        let (plan, details) = planned(sizes);
+        render(&plan, &details, Layers::All, max, Timestamp::UNIX_EPOCH)
+    }
+
+    #[test]
+    fn hostile_content_does_not_break_out() {
+        let text = rendered(&[("welcome", 1)], 60_000);
+        let mut fence = None;
+        let (mut opened, mut closed) = (0, 0);
+        for line in text.lines() {
+            match fence {
+                Some(length) => {
+                    let run = line.bytes().take_while(|b| *b == b'`').count();
+                    if run >= length && line.len() == run {
+                        fence = None;
+                    }
+                    continue;
+                }
+                None if line.starts_with("```") => fence = Some(line.bytes().take_while(|b| *b == b'`').count()),
+                None => {}
+            }
+            opened += line.matches("<details>").count();
+            closed += line.matches("</details>").count();
+            assert!(!line.contains("<script") && !line.contains("@everyone") && !line.contains("](http"), "{line}");
+            assert!(!line.starts_with("# "), "{line}");
+        }
+        assert_eq!((fence, opened, closed), (None, 1, 1), "{text}");
+    }
+
+    #[test]
+    fn it_degrades_from_diffs_to_parts_to_counts_and_says_so() {
+        let sizes = [("small", 100), ("large", 50_000), ("medium", 5_000)];
+        let all = rendered(&sizes, 200_000);
+        assert!(!all.contains("Left out"), "{all}");
+        let (plan, details) = planned(&sizes);
+        let mut stages = std::collections::BTreeSet::new();
+        for max in (1_200..60_000).step_by(200) {
+            let text = render(&plan, &details, Layers::All, max, Timestamp::UNIX_EPOCH);
+            assert!(text.len() <= max, "{} of {max} bytes", text.len());
+            assert!(text.contains("3 to create"), "{text}");
+            let said = ["the source of 1 ", "the words and the source of ", "the details of ", "of the table"];
+            stages.extend(said.into_iter().filter(|said| text.contains(said)));
+        }
+        assert_eq!(stages.len(), 4, "{stages:?}");
+        let counts = rendered(&sizes, 0);
+        assert!(counts.contains("3 to create") && counts.contains("3 rows of the table, and all details"), "{counts}");
+    }
+}
