@@ -7,6 +7,7 @@ mod build;
 pub mod checked;
 mod completions;
 pub mod dates;
+mod doctor;
 pub mod environment;
 mod exit;
 mod ids;
@@ -86,6 +87,7 @@ enum Command {
     Ids(ids::Args),
     State(state::Args),
     Account(account::AccountArgs),
+    Doctor(doctor::DoctorArgs),
     Suppressions(suppressions::SuppressionsArgs),
     Subscribe(suppressions::subscribe::SubscribeArgs),
     Sandbox(Box<sandbox::Args>),
@@ -140,6 +142,7 @@ fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Schema(args) => schema::run(context, &args),
         Command::Completions(args) => completions::completions(context, &args),
         Command::Man(args) => completions::man(context, &args),
+        Command::Doctor(args) => doctor::run(context, &args),
         Command::Account(args) => account::account(context, &args),
         Command::Suppressions(args) => suppressions::run(context, &args),
         Command::Subscribe(args) => suppressions::subscribe::run(context, &args),

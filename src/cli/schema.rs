@@ -2,7 +2,7 @@
 
 use schemars::{Schema, schema_for};
 
-use super::{Context, Exit, account, report, suppressions};
+use super::{Context, Exit, account, doctor, report, suppressions};
 
 /// Print the JSON Schema of a document, for editors and for programs that read our output
 #[derive(Debug, clap::Args)]
@@ -19,6 +19,8 @@ enum Document {
     Plan,
     /// `account --format json`
     Account,
+    /// `doctor --format json`
+    Doctor,
     /// `suppressions list --format json`
     Suppressions,
     /// A line of `suppressions list --format jsonl`
@@ -33,6 +35,7 @@ impl Document {
             Self::Validate => schema_for!(report::findings_json::Report<'_>),
             Self::Plan => schema_for!(report::plan_json::PlanJson),
             Self::Account => schema_for!(account::AccountJson),
+            Self::Doctor => schema_for!(doctor::DoctorJson<'_>),
             Self::Suppressions => suppressions::schemas::list(),
             Self::Suppression => suppressions::schemas::record(),
             Self::SuppressionsReport => suppressions::schemas::report(),

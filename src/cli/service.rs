@@ -94,12 +94,7 @@ impl Service {
     ///
     /// Exit 7, naming both accounts.
     pub fn belongs_to(&self, bound: &Account) -> Result<(), Failure> {
-        if self.account == *bound {
-            return Ok(());
-        }
-        let (has, wants) = (describe(&self.account), describe(bound));
-        Err(Failure::new(Exit::Key, format!("the state belongs to {wants}, and the API key to {has}"))
-            .help("nothing was sent; use the key of that account, or another environment with a state of its own"))
+        same_account(&self.account, bound)
     }
 
     /// Ends the built-in service, where it runs, after its last write.
@@ -117,6 +112,20 @@ impl Connection {
             sandbox.stop().await;
         }
     }
+}
+
+/// Refuses a key of another account than a state is bound to (safety P12).
+///
+/// # Errors
+///
+/// Exit 7, naming both accounts.
+pub fn same_account(has: &Account, bound: &Account) -> Result<(), Failure> {
+    if has == bound {
+        return Ok(());
+    }
+    let (has, wants) = (describe(has), describe(bound));
+    Err(Failure::new(Exit::Key, format!("the state belongs to {wants}, and the API key to {has}"))
+        .help("nothing was sent; use the key of that account, or another environment with a state of its own"))
 }
 
 /// An account in words.

@@ -21,6 +21,7 @@ mod architecture;
 mod bad_input;
 mod command_line;
 mod docs;
+mod doctor;
 mod plans;
 mod rules;
 mod state_commands;
