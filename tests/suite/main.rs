@@ -24,6 +24,7 @@ mod docs;
 mod doctor;
 mod plans;
 mod rules;
+mod schemas;
 mod state_commands;
 mod suppressions;
 mod validate;
