@@ -74,3 +74,38 @@ fn every_link_between_pages_leads_somewhere() {
         }
     }
 }
+
+/// The picture in the README is what the binary prints now. `LETTERPRESS_UPDATE=1` writes it again.
+#[test]
+fn the_picture_shows_what_a_person_sees() {
+    let project = Project::copy_of(&repository().join("examples"));
+    project.run(["apply", "--yes"]).exits(0);
+    let edit = |file: &str, from: &str, to: &str| {
+        let text = project.read(file);
+        assert!(text.contains(from), "{file}");
+        project.write(file, text.replace(from, to));
+    };
+    for body in ["body.html", "body.txt"] {
+        edit(&format!("templates/welcome/{body}"), "you can sign in from anywhere", "you are in");
+    }
+    edit("templates/welcome/body.html", "{{first_name|friend}}", "{{frist_name|friend}}");
+    edit("templates/trial-ending/manifest.yaml", "subject: \"Your trial ends in", "subject: \"Only");
+    std::fs::rename(project.path("templates/team-invite"), project.path("templates/invite")).unwrap();
+    let mut screen = String::new();
+    for (line, arguments) in [
+        ("letterpress validate templates/welcome", vec!["validate", "templates/welcome", "--color", "always"]),
+        ("letterpress plan", vec!["plan", "--color", "always"]),
+    ] {
+        let outcome = project.run(arguments).exits(0);
+        screen += &format!("\u{1b}[1m$ {line}\u{1b}[0m\n{}{}\n", outcome.stdout, outcome.stderr);
+    }
+    let picture = anstyle_svg::Term::new().render_svg(screen.trim_end());
+    let file = repository().join("docs/images/plan.svg");
+    if std::env::var_os("LETTERPRESS_UPDATE").is_some() {
+        fs::write(&file, &picture).unwrap();
+    }
+    assert!(
+        fs::read_to_string(&file).is_ok_and(|shown| shown == picture),
+        "the picture is old: LETTERPRESS_UPDATE=1 writes it"
+    );
+}
