@@ -45,7 +45,6 @@ pub struct Variable {
     /// Whether every recipient must bring it: used, and without a value or default anywhere.
     pub required: bool,
     /// Its value in `global_replacements`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
     /// The parts that use it: `subject`, `sender_name`, `html`, `plaintext`, `amp`.
     pub used_in: Vec<String>,
@@ -103,6 +102,12 @@ mod tests {
         let location = Location::at("a", "text", 1..2);
         let finding = Diagnostic::new(&table::NAME_MISSING, location.clone(), "m").limit(1, 2).help("h");
         let verdict = Verdict { findings: vec![finding], name: Some(("n".into(), location)), ..Verdict::default() };
+        let variable = Variable { required: true, ..Variable::default() };
+        let contract = Contract { engine: "simple".into(), variables: [("x".into(), variable)].into() };
+        let verdict = Verdict { contract, ..verdict };
+        // The cache's form has no names of fields, so that a field that is left out when empty would spoil it.
+        let kept = postcard::to_allocvec(&verdict).unwrap();
+        assert_eq!(postcard::from_bytes::<Verdict>(&kept).unwrap(), verdict);
         let kept = serde_json::to_string(&verdict).unwrap();
         assert_eq!(serde_json::from_str::<Verdict>(&kept).unwrap(), verdict);
         assert!(serde_json::from_str::<Verdict>(&kept.replace("name-missing", "gone")).is_err());

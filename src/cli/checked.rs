@@ -1,15 +1,17 @@
 //! Reading and checking the whole tree: what every command does first.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::report::{concise, summary};
 use super::{Context, Exit, Failure};
 use crate::check::{self, Contract, Levels, Rules, Verdict};
 use crate::client;
-use crate::desired::{Desired, Key, Template};
+use crate::desired::{Desired, Hasher, Key, Template};
 use crate::diagnostic::{Diagnostic, Profile, Severity};
-use crate::source::{Environment, EnvironmentError, OpenError, Project};
+use crate::source::{Cache, Environment, EnvironmentError, Only, OpenError, Project};
 
 /// The tree, read and checked.
 #[derive(Debug, Default)]
@@ -89,14 +91,24 @@ pub fn check(
     project: &Project,
     environment: &Environment,
     profile: Profile,
-    only: Option<&(dyn Fn(&str) -> bool + Sync)>,
+    only: Option<&Only<'_>>,
 ) -> anyhow::Result<Checked> {
     let (levels, wrong) = Levels::new(profile, &project.config);
     if !wrong.is_empty() {
         return Err(refuse(context, &wrong));
     }
     let rules = Rules { levels: &levels, environment: &environment.name, measure: client::body::request_bytes };
-    let walk = project.walk(environment, only, |folder| check::folder(folder, &rules));
+    // A narrowed run reads a few folders; the cache holds all.
+    let cache = if only.is_none() { cache(context, project, environment, profile) } else { None };
+    let read = AtomicUsize::new(0);
+    let walk = project.walk(environment, only, cache, |folder| {
+        read.fetch_add(1, Ordering::Relaxed);
+        check::folder(folder, &rules)
+    });
+    let (read, all) = (read.into_inner(), walk.folders.len());
+    context
+        .terminal
+        .detail(format_args!("{read} of {all} templates read, the others are as they were in the run before"));
     let tree = check::tree(walk);
     let mut checked = Checked { findings: tree.findings, ..Checked::default() };
     for (key, Verdict { row, findings, contract, .. }) in tree.verdicts {
@@ -109,6 +121,25 @@ pub fn check(
     }
     checked.findings = check::sorted(checked.findings);
     Ok(checked)
+}
+
+/// The stat cache of a project for one environment and profile; nothing with `--no-cache`, or where this program cannot tell which one it is.
+fn cache(context: &Context, project: &Project, environment: &Environment, profile: Profile) -> Option<Cache> {
+    if context.global.no_cache {
+        return None;
+    }
+    // Another build may have other rules, whatever its version says.
+    let program = std::env::current_exe().and_then(|path| path.metadata()).ok()?;
+    let purpose = format!("{profile:?} {}", environment.name);
+    let mut key = Hasher::default();
+    key.part(env!("CARGO_PKG_VERSION").as_bytes());
+    for number in [program.ino(), program.len(), program.mtime().cast_unsigned(), program.mtime_nsec().cast_unsigned()]
+    {
+        key.part(&number.to_le_bytes());
+    }
+    key.part(project.digest.bytes());
+    key.part(purpose.as_bytes());
+    Some(Cache::open(&project.root, &purpose, key.digest()))
 }
 
 /// Reads and checks every template for a command that needs all of them good: prints the findings on stderr, warnings included.

@@ -68,6 +68,9 @@ pub struct Global {
     /// When to use colour
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "WHEN", default_value = "auto", env = "LETTERPRESS_COLOR")]
     pub color: clap::ColorChoice,
+    /// Read every file again, also those that look as they did in the run before
+    #[arg(long, global = true, help_heading = GLOBAL, env = "LETTERPRESS_NO_CACHE")]
+    pub no_cache: bool,
     /// Only errors and data
     #[arg(short, long, global = true, help_heading = GLOBAL, env = "LETTERPRESS_QUIET")]
     pub quiet: bool,

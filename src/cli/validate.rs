@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::report::{concise, findings_json, snippets, summary};
 use super::{Context, Exit, checked};
 use crate::diagnostic::Profile;
-use crate::source::{FILE, MANIFEST, Project};
+use crate::source::{FILE, MANIFEST, Only, Project};
 
 /// Check the templates offline: no key, no network, no state
 #[derive(Debug, clap::Args)]
@@ -55,9 +55,12 @@ pub fn run(context: &Context, args: &ValidateArgs) -> anyhow::Result<Exit> {
         Set::Strict => Profile::Strict,
     };
     let chosen = chosen(context, &project, &args.paths);
-    let only =
-        |folder: &str| chosen.as_ref().is_none_or(|chosen| chosen.iter().any(|path| touches(&project, path, folder)));
-    let narrowed: Option<&(dyn Fn(&str) -> bool + Sync)> = if chosen.is_some() { Some(&only) } else { None };
+    let any = |test: &dyn Fn(&str) -> bool| chosen.iter().flatten().any(|path| test(path));
+    let only = Only {
+        reads: &|folder| any(&|path| touches(&project, path, folder)),
+        enters: &|folder| any(&|path| holds(path, folder) || holds(folder, path)),
+    };
+    let narrowed = chosen.is_some().then_some(&only);
     let checked = checked::check(context, &project, environment, profile, narrowed)?;
     match args.format {
         Format::Text => context.terminal.stream(|out| snippets::write(out, &checked.findings))?,
@@ -81,11 +84,13 @@ fn chosen(context: &Context, project: &Project, paths: &[PathBuf]) -> Option<Vec
     if below.iter().any(all) { None } else { Some(below) }
 }
 
+/// Whether a path is another one or below it.
+fn holds(outer: &str, inner: &str) -> bool {
+    inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// Whether a path, which may be gone, belongs to a template folder or holds it.
 fn touches(project: &Project, path: &str, folder: &str) -> bool {
-    let holds = |outer: &str, inner: &str| {
-        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
     if holds(path, folder) {
         return true;
     }

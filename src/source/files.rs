@@ -7,7 +7,7 @@ use std::io::{self, Read as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::problem::Fault;
@@ -112,12 +112,29 @@ pub fn open_folder(parent: BorrowedFd<'_>, name: &str) -> Result<OwnedFd, Refuse
     rustix::fs::openat(parent, name, flags, Mode::empty()).map_err(|errno| explain(parent, name, errno, true))
 }
 
+/// A regular file, open, and how it looked then.
+#[derive(Debug)]
+pub struct Opened {
+    /// To be read.
+    pub file: File,
+    /// From before anything was read.
+    pub stat: Stat,
+}
+
+impl Opened {
+    /// Its size in bytes; it may grow.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        u64::try_from(self.stat.st_size).unwrap_or(0)
+    }
+}
+
 /// Opens a regular file below a folder by a path that [`lexical`] accepts.
 ///
 /// # Errors
 ///
 /// [`Refused::Fault`] for a symlink on the way, for what is no regular file, and for what is not there.
-pub fn open_file(folder: BorrowedFd<'_>, path: &str) -> Result<File, Refused> {
+pub fn open_file(folder: BorrowedFd<'_>, path: &str) -> Result<Opened, Refused> {
     lexical(path)?;
     let mut parts = path.split('/').peekable();
     let mut held: Option<OwnedFd> = None;
@@ -133,7 +150,7 @@ pub fn open_file(folder: BorrowedFd<'_>, path: &str) -> Result<File, Refused> {
 }
 
 /// Opens a regular file in a folder. A pipe or a device is refused without waiting for it.
-fn open_name(folder: BorrowedFd<'_>, name: &str) -> Result<File, Refused> {
+fn open_name(folder: BorrowedFd<'_>, name: &str) -> Result<Opened, Refused> {
     let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
         .map_err(|errno| explain(folder, name, errno, false))?;
     regular(FileType::from_raw_mode(stat.st_mode), name)?;
@@ -143,7 +160,7 @@ fn open_name(folder: BorrowedFd<'_>, name: &str) -> Result<File, Refused> {
         rustix::fs::openat(folder, name, flags, Mode::empty()).map_err(|errno| explain(folder, name, errno, false))?;
     let stat = rustix::fs::fstat(&file).map_err(io::Error::from)?;
     regular(FileType::from_raw_mode(stat.st_mode), name)?;
-    Ok(File::from(file))
+    Ok(Opened { file: File::from(file), stat })
 }
 
 fn regular(kind: FileType, name: &str) -> Result<(), Refused> {
@@ -192,10 +209,10 @@ fn explain(parent: BorrowedFd<'_>, name: &str, errno: Errno, folder: bool) -> Re
 /// # Errors
 ///
 /// The system's.
-pub fn read_bounded(file: File, limit: u64) -> io::Result<Option<Vec<u8>>> {
-    let expected = file.metadata().map_or(0, |meta| meta.len()).min(limit);
+pub fn read_bounded(opened: Opened, limit: u64) -> io::Result<Option<Vec<u8>>> {
+    let expected = opened.size().min(limit);
     let mut bytes = Vec::with_capacity(usize::try_from(expected).unwrap_or(0) + 1);
-    file.take(limit + 1).read_to_end(&mut bytes)?;
+    opened.file.take(limit + 1).read_to_end(&mut bytes)?;
     Ok((bytes.len() as u64 <= limit).then_some(bytes))
 }
 

@@ -6,6 +6,7 @@ use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::cache::Touched;
 use super::config::{Config, Environment};
 use super::files::{self, Refused};
 use super::manifest::{self, Asset, Manifest};
@@ -54,6 +55,8 @@ pub struct Folder {
     pub names: Vec<String>,
     /// What reading found wrong.
     pub problems: Vec<Problem>,
+    /// The files that were read.
+    pub touched: Touched,
 }
 
 /// A file of `attachments` or `inline_attachments` whose bytes were read once.
@@ -103,6 +106,7 @@ impl Folder {
             inline_attachments: Vec::new(),
             names,
             problems: Vec::new(),
+            touched: Touched::default(),
         };
         if let Some(node) = folder.read_manifest(dir) {
             folder.interpret(shared, node);
@@ -261,14 +265,18 @@ impl Folder {
         location: Location,
         too_large: impl FnOnce(u64) -> Problem,
     ) -> Option<Vec<u8>> {
-        let read = files::open_file(dir, relative).and_then(|file| {
-            let size = file.metadata().map_or(limit + 1, |meta| meta.len());
-            Ok((files::read_bounded(file, limit)?, size))
+        let read = files::open_file(dir, relative).and_then(|opened| {
+            self.touched.file(dir, relative, &opened.stat);
+            let size = opened.size();
+            Ok((files::read_bounded(opened, limit)?, size))
         });
         match read {
             Ok((Some(bytes), _)) => return Some(bytes),
             Ok((None, size)) => self.problems.push(too_large(size.max(limit + 1))),
-            Err(error) => self.problems.push(refused(error, location, relative)),
+            Err(error) => {
+                self.touched.spoil();
+                self.problems.push(refused(error, location, relative));
+            }
         }
         None
     }
@@ -320,8 +328,9 @@ impl Folder {
     /// Size, digest and first bytes of an asset, or a problem.
     fn look(&mut self, dir: BorrowedFd<'_>, asset: &Asset, budget: &mut u64) -> Option<(u64, Digest, Vec<u8>)> {
         let location = self.locate(&asset.path.place);
-        let looked = files::open_file(dir, &asset.path.value).and_then(|mut file| {
-            let size = file.metadata()?.len();
+        let looked = files::open_file(dir, &asset.path.value).and_then(|opened| {
+            self.touched.file(dir, &asset.path.value, &opened.stat);
+            let (size, mut file) = (opened.size(), opened.file);
             if size > limits::ATTACHMENT_BYTES || *budget == 0 {
                 return Ok((size, None));
             }
@@ -345,7 +354,10 @@ impl Folder {
             }
         });
         let problem = match looked {
-            Err(error) => refused(error, location, &asset.path.value),
+            Err(error) => {
+                self.touched.spoil();
+                refused(error, location, &asset.path.value)
+            }
             Ok((0, _)) => Problem::new(Fault::AttachmentTooLarge, location, format!("`{}` is empty", asset.path.value))
                 .limit("0 bytes", "at least 1 byte"),
             Ok((size, Some((digest, head)))) => return Some((size, digest, head)),

@@ -3,6 +3,7 @@
 //! Reading never fails for what a user wrote: what is wrong becomes a [`Problem`] with a place, and the folder stays a template of the
 //! tree, so that a manifest that does not parse never makes its template look removed. Nothing outside a template's own folder is opened.
 
+mod cache;
 mod config;
 mod files;
 mod folder;
@@ -12,14 +13,17 @@ mod problem;
 mod project;
 mod read;
 mod text;
+mod walk;
 mod yaml;
 
+pub use cache::{Cache, Touched};
 pub use config::{BaseUrl, Config, Environment, FILE};
 pub use files::Refused;
 pub use folder::{BODIES, Folder, MANIFEST, ReadAsset, Shared};
 pub use manifest::{Allow, Asset, Bodies, Manifest};
 pub use node::{File, Place, Spot};
 pub use problem::{Fault, Problem};
-pub use project::{EnvironmentError, OpenError, Project, Walk};
+pub use project::{EnvironmentError, OpenError, Project};
 pub use read::closest;
 pub use text::Text;
+pub use walk::{Only, Walk};

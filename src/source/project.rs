@@ -1,24 +1,22 @@
 //! A project: the folder with letterpress.toml, and the walk over its templates.
 
 use std::io;
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use icu_normalizer::ComposingNormalizerBorrowed;
-use rayon::prelude::*;
-use rustix::fs::{Dir, FileType};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
+use super::cache::{self, Cache};
 use super::config::{self, Config, Environment};
 use super::files::{self, Refused};
 use super::folder::{Folder, MANIFEST, Shared};
 use super::problem::{Fault, Problem};
 use super::read::closest;
-use crate::desired::Key;
+use super::walk::{Only, Walk, Walker, entries, on_disk};
+use crate::desired::{Digest, Key};
 use crate::diagnostic::Location;
 use crate::limits;
-
-/// Deepest folder below the templates folder that is looked into.
-const DEPTH: usize = 32;
 
 /// A project that was found and whose letterpress.toml is good.
 #[derive(Debug, Clone)]
@@ -27,6 +25,8 @@ pub struct Project {
     pub root: PathBuf,
     /// letterpress.toml.
     pub config: Config,
+    /// The digest of letterpress.toml, byte for byte.
+    pub digest: Digest,
 }
 
 /// Why there is no project.
@@ -74,15 +74,6 @@ pub enum EnvironmentError {
     },
 }
 
-/// What the walk found: one value per template folder, in no order, and what is wrong with the tree itself.
-#[derive(Debug)]
-pub struct Walk<T> {
-    /// Key, folder below the root, and the visitor's value.
-    pub folders: Vec<(Key, String, T)>,
-    /// Symlinks, folder names that cannot be keys, an empty or missing templates folder.
-    pub problems: Vec<Problem>,
-}
-
 impl Project {
     /// Finds letterpress.toml in `dir`, or else in `cwd` and the folders above it, and reads it.
     ///
@@ -108,12 +99,13 @@ impl Project {
             let message = format!("letterpress.toml is larger than {} bytes", limits::MANIFEST_BYTES);
             wrong(Problem::new(Fault::ConfigInvalid, whole(), message))
         })?;
+        let digest = Digest::of(&bytes);
         let text = super::text::Text::new(config::FILE.to_owned(), bytes).map_err(|not| {
             let message = format!("not UTF-8 at byte {}; the file is probably {}", not.offset, not.likely);
             wrong(Problem::new(Fault::NotUtf8, whole(), message).help("save it as UTF-8"))
         })?;
         let config = Config::read(text).map_err(OpenError::Config)?;
-        Ok(Self { root, config })
+        Ok(Self { root, config, digest })
     }
 
     /// The named environment, else letterpress.toml's default, else the only one.
@@ -148,17 +140,36 @@ impl Project {
 
     /// Walks the templates folder on all cores. Each template folder is read, handed to `visit` and dropped, so that memory does not
     /// grow with the tree. With `only`, other folders are passed over.
-    pub fn walk<T: Send>(
+    ///
+    /// With a cache, `visit` is not called for folders that are as they were: the value that it made then is used again. So `visit` must
+    /// depend on nothing but the folder and what the cache's key stands for.
+    pub fn walk<T: Send + Serialize + DeserializeOwned>(
         &self,
         environment: &Environment,
-        only: Option<&(dyn Fn(&str) -> bool + Sync)>,
+        only: Option<&Only<'_>>,
+        cache: Option<Cache>,
         visit: impl Fn(Folder) -> T + Sync,
     ) -> Walk<T> {
         let templates = &self.config.templates;
         let shared = self.shared(environment);
-        let walker = Walker { shared: &shared, templates: &templates.value, only, visit: &visit };
         let mut walk = match self.open_templates() {
-            Ok(dir) => walker.folder(&dir, String::new(), 0),
+            Ok(top) => {
+                let (old, mut pen) = cache.map_or_else(Default::default, |cache| (cache.old, Some(cache.pen)));
+                let record = cache::record(&old);
+                let walker = Walker {
+                    shared: &shared,
+                    templates: &templates.value,
+                    top: &top,
+                    only,
+                    visit: &visit,
+                    pen: pen.as_ref(),
+                };
+                let (walk, kept) = walker.walk(record.as_ref());
+                if let Some(pen) = &mut pen {
+                    pen.keep(&kept);
+                }
+                walk
+            }
             Err(error) => {
                 let location = if templates.place.bytes.is_empty() {
                     Location::whole(templates.value.clone())
@@ -191,8 +202,16 @@ impl Project {
         let mut dir = self.open_templates()?;
         let mut path = self.config.templates.value.clone();
         for part in key.as_str().split('/') {
-            let Some(name) = on_disk(&dir, part)? else { return Ok(None) };
-            dir = files::open_folder(dir.as_fd(), &name)?;
+            // Nearly always the folder has the very name; looking through its neighbours costs more the more of them there are.
+            let (name, next) = match files::open_folder(dir.as_fd(), part) {
+                Err(Refused::Fault(Fault::FileMissing, _)) => {
+                    let Some(name) = on_disk(&dir, part)? else { return Ok(None) };
+                    let next = files::open_folder(dir.as_fd(), &name)?;
+                    (name, next)
+                }
+                next => (part.to_owned(), next?),
+            };
+            dir = next;
             path = format!("{path}/{name}");
         }
         let names = entries(dir.as_fd())?.into_iter().filter_map(|entry| (!entry.folder()).then_some(entry.name));
@@ -210,122 +229,4 @@ impl Project {
         }
         Ok(dir)
     }
-}
-
-struct Walker<'a, V> {
-    shared: &'a Shared<'a>,
-    templates: &'a str,
-    only: Option<&'a (dyn Fn(&str) -> bool + Sync)>,
-    visit: &'a V,
-}
-
-/// A name in a folder.
-struct Entry {
-    name: String,
-    kind: FileType,
-    /// Whether the name was UTF-8.
-    text: bool,
-}
-
-impl Entry {
-    fn folder(&self) -> bool {
-        self.kind == FileType::Directory
-    }
-}
-
-impl<T: Send, V: Fn(Folder) -> T + Sync> Walker<'_, V> {
-    fn folder(&self, dir: &OwnedFd, below: String, depth: usize) -> Walk<T> {
-        let path = if below.is_empty() { self.templates.to_owned() } else { format!("{}/{below}", self.templates) };
-        let mut walk = Walk { folders: Vec::new(), problems: Vec::new() };
-        let entries = match entries(dir.as_fd()) {
-            Ok(entries) => entries,
-            Err(error) => {
-                let message = format!("`{path}` cannot be read: {error}");
-                walk.problems.push(Problem::new(Fault::TemplatesFolder, Location::whole(path), message));
-                return walk;
-            }
-        };
-        let (folders, files): (Vec<Entry>, Vec<Entry>) = entries.into_iter().partition(Entry::folder);
-        for link in files.iter().filter(|entry| entry.kind == FileType::Symlink) {
-            let message = format!("`{}` is a symlink, and templates are read without following any", link.name);
-            let problem = Problem::new(Fault::PathSymlink, Location::whole(format!("{path}/{}", link.name)), message);
-            walk.problems.push(problem.help("put the file itself here"));
-        }
-        let names: Vec<String> = files.into_iter().map(|entry| entry.name).collect();
-        if names.iter().any(|name| name == MANIFEST) && self.only.is_none_or(|only| only(&path)) {
-            match Key::new(normal(&below)) {
-                Ok(key) => {
-                    let folder = Folder::read(self.shared, dir.as_fd(), key.clone(), path.clone(), names);
-                    walk.folders.push((key, path.clone(), (self.visit)(folder)));
-                }
-                Err(error) => {
-                    let message = format!("the folder's path cannot be a key: {error}");
-                    walk.problems.push(Problem::new(Fault::KeyInvalid, Location::whole(path.clone()), message));
-                }
-            }
-        }
-        let children: Vec<Walk<T>> = folders
-            .into_par_iter()
-            .filter(|entry| !entry.name.starts_with('.'))
-            .map(|entry| self.child(dir, &path, &below, &entry, depth))
-            .collect();
-        for child in children {
-            walk.folders.extend(child.folders);
-            walk.problems.extend(child.problems);
-        }
-        walk
-    }
-
-    fn child(&self, dir: &OwnedFd, path: &str, below: &str, entry: &Entry, depth: usize) -> Walk<T> {
-        let wrong = |fault, message: String| Walk {
-            folders: Vec::new(),
-            problems: vec![Problem::new(fault, Location::whole(format!("{path}/{}", entry.name)), message)],
-        };
-        if !entry.text {
-            return wrong(Fault::KeyInvalid, "the folder's name is not UTF-8".to_owned());
-        }
-        if depth >= DEPTH {
-            return wrong(Fault::KeyInvalid, format!("folders nest deeper than {DEPTH} levels"));
-        }
-        let below = if below.is_empty() { entry.name.clone() } else { format!("{below}/{}", entry.name) };
-        match files::open_folder(dir.as_fd(), &entry.name) {
-            Ok(child) => self.folder(&child, below, depth + 1),
-            Err(Refused::Fault(Fault::FileMissing, _)) => Walk { folders: Vec::new(), problems: Vec::new() },
-            Err(Refused::Fault(fault, message)) => wrong(fault, message),
-            Err(Refused::Io(error)) => wrong(Fault::TemplatesFolder, format!("the folder cannot be read: {error}")),
-        }
-    }
-}
-
-/// The names in a folder with their kinds.
-fn entries(dir: BorrowedFd<'_>) -> io::Result<Vec<Entry>> {
-    let mut list = Vec::new();
-    for entry in Dir::read_from(dir)? {
-        let entry = entry?;
-        let bytes = entry.file_name().to_bytes();
-        if bytes == b"." || bytes == b".." {
-            continue;
-        }
-        let mut kind = entry.file_type();
-        if kind == FileType::Unknown {
-            let flags = rustix::fs::AtFlags::SYMLINK_NOFOLLOW;
-            kind = rustix::fs::statat(dir, entry.file_name(), flags)
-                .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode));
-        }
-        let text = std::str::from_utf8(bytes).is_ok();
-        list.push(Entry { name: String::from_utf8_lossy(bytes).into_owned(), kind, text });
-    }
-    list.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-    Ok(list)
-}
-
-/// Unicode normal form C: a checkout on a system that stores names decomposed has the same keys.
-fn normal(text: &str) -> String {
-    if text.is_ascii() { text.to_owned() } else { ComposingNormalizerBorrowed::new_nfc().normalize(text).into_owned() }
-}
-
-/// The name on disk of a part of a key.
-fn on_disk(dir: &OwnedFd, part: &str) -> io::Result<Option<String>> {
-    let list = entries(dir.as_fd())?;
-    Ok(list.into_iter().filter(Entry::folder).map(|entry| entry.name).find(|name| normal(name) == part))
 }

@@ -10,6 +10,7 @@
     missing_docs
 )]
 
+mod cache;
 mod http;
 mod interface;
 mod sandbox;
