@@ -96,6 +96,29 @@ impl<'a> Untrusted<'a> {
     }
 }
 
+/// A serialized JSON text in which nothing comes to life on a terminal or in a CI log: control and bidirectional characters and the brackets
+/// of workflow commands become `\\u` escapes. The value stays the same, since outside of strings JSON has none of them.
+#[must_use]
+pub fn inert_json(text: &str) -> std::borrow::Cow<'_, str> {
+    let plain = |c: char| !is_control(c) || matches!(c, '\n' | '\t');
+    if text.chars().all(plain) && !text.contains("##[") && !text.contains("##vso[") {
+        return text.into();
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match c {
+            '[' if out.ends_with("##") || out.ends_with("##vso") => out.push_str("\\u005b"),
+            c if plain(c) => out.push(c),
+            c => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    let _ = write!(out, "\\u{unit:04x}");
+                }
+            }
+        }
+    }
+    out.into()
+}
+
 /// See [`Untrusted::line`].
 #[derive(Debug, Clone, Copy)]
 pub struct Line<'a>(&'a str);

@@ -184,6 +184,7 @@ fn refuse(context: &Context, findings: &[Diagnostic]) -> anyhow::Error {
 #[must_use]
 pub fn below(project: &Project, cwd: &Path, path: &Path) -> Option<String> {
     let mut parts = Vec::new();
+    let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
     for part in cwd.join(path).components() {
         match part {
             std::path::Component::ParentDir => {

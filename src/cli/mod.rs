@@ -10,6 +10,8 @@ pub mod dates;
 mod doctor;
 pub mod environment;
 mod exit;
+mod explain;
+mod fix;
 mod ids;
 mod init;
 pub mod interrupt;
@@ -84,6 +86,7 @@ enum Command {
     Init(init::InitArgs),
     New(init::NewArgs),
     Validate(validate::ValidateArgs),
+    Explain(explain::ExplainArgs),
     Plan(plan::Args),
     Apply(Box<apply::Args>),
     Build(build::Args),
@@ -141,6 +144,7 @@ fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Ids(args) => ids::run(context, &args),
         Command::State(args) => state::run(context, &args),
         Command::Validate(args) => validate::run(context, &args),
+        Command::Explain(args) => explain::run(context, &args),
         Command::Plan(args) => plan::run(context, &args),
         Command::Schema(args) => schema::run(context, &args),
         Command::Completions(args) => completions::completions(context, &args),

@@ -3,6 +3,7 @@
 use schemars::{Schema, schema_for};
 
 use super::{Context, Exit, account, doctor, report, suppressions};
+use crate::source;
 
 /// Print the JSON Schema of a document, for editors and for programs that read our output
 #[derive(Debug, clap::Args)]
@@ -13,6 +14,10 @@ pub struct SchemaArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Document {
+    /// manifest.yaml, for editors
+    Manifest,
+    /// letterpress.toml, for editors
+    Config,
     /// `validate --format json`
     Validate,
     /// `plan --format json`
@@ -32,6 +37,8 @@ enum Document {
 impl Document {
     fn schema(self) -> Schema {
         match self {
+            Self::Manifest => schema_for!(source::ManifestSchema),
+            Self::Config => schema_for!(source::ConfigSchema),
             Self::Validate => schema_for!(report::findings_json::Report<'_>),
             Self::Plan => schema_for!(report::plan_json::PlanJson),
             Self::Account => schema_for!(account::AccountJson),

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::report::{concise, findings_json, snippets, summary};
-use super::{Context, Exit, checked};
+use super::report::{concise, findings_json, github, gitlab, junit, sarif, snippets, summary};
+use super::{Context, Exit, checked, fix};
 use crate::diagnostic::Profile;
 use crate::source::{FILE, MANIFEST, Only, Project};
 
@@ -19,6 +19,15 @@ pub struct ValidateArgs {
     /// Which set of rules to use
     #[arg(long, value_enum, default_value = "default", env = "LETTERPRESS_PROFILE")]
     profile: Set,
+    /// Mend what can be mended; shows a diff and asks first
+    #[arg(long)]
+    fix: bool,
+    /// With --fix: write without asking
+    #[arg(long, requires = "fix")]
+    yes: bool,
+    /// The path from the repository's root to this project, for github and gitlab (default: found from .git)
+    #[arg(long, value_name = "PATH", env = "LETTERPRESS_REPOSITORY_PATH")]
+    repository_path: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -29,6 +38,14 @@ enum Format {
     Concise,
     /// One JSON value, with the variables of each template
     Json,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// A test case per template
+    Junit,
+    /// Annotations of a pull request
+    Github,
+    /// Code quality report
+    Gitlab,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -62,15 +79,67 @@ pub fn run(context: &Context, args: &ValidateArgs) -> anyhow::Result<Exit> {
     };
     let narrowed = chosen.is_some().then_some(&only);
     let checked = checked::check(context, &project, environment, profile, narrowed)?;
+    let checked = if args.fix {
+        match mend(context, args, &project, &checked)? {
+            true => checked::check(context, &project, environment, profile, narrowed)?,
+            false => checked,
+        }
+    } else {
+        checked
+    };
+    let prefix = prefix(args, &project);
     match args.format {
         Format::Text => context.terminal.stream(|out| snippets::write(out, &checked.findings))?,
         Format::Concise => context.terminal.stream(|out| concise::write(out, &checked.findings))?,
         Format::Json => context.terminal.stream(|out| findings_json::write(out, &environment.name, &checked))?,
+        Format::Sarif => context.terminal.stream(|out| sarif::write(out, &checked.findings))?,
+        Format::Junit => {
+            let templates = &project.config.templates.value;
+            let keys = checked.folders.iter();
+            context.terminal.stream(|out| junit::write(out, templates, keys, &checked.findings))?;
+        }
+        Format::Github => context.terminal.stream(|out| github::write(out, &prefix, &checked.findings))?,
+        Format::Gitlab => context.terminal.stream(|out| gitlab::write(out, &prefix, &checked.findings))?,
     }
     let count = checked.folders.len();
     let templates = if count == 1 { "template" } else { "templates" };
     context.terminal.say(format_args!("{count} {templates} checked: {}", summary::sentence(&checked.findings)));
     Ok(if checked.errors() > 0 { Exit::Findings } else { Exit::Done })
+}
+
+/// Shows what would change, asks, and writes it; says whether it did.
+fn mend(context: &Context, args: &ValidateArgs, project: &Project, checked: &checked::Checked) -> anyhow::Result<bool> {
+    let changes = fix::changes(project, &checked.findings)?;
+    if changes.is_empty() {
+        context.terminal.say("nothing to mend");
+        return Ok(false);
+    }
+    let files = if changes.len() == 1 { "1 file".to_owned() } else { format!("{} files", changes.len()) };
+    if !args.yes {
+        context.terminal.report(|out| write!(out, "{}", fix::diff(&changes)));
+        if !context.terminal.can_ask() {
+            context.terminal.warn(format_args!("{files} would change, and nothing was written: add --yes"));
+            return Ok(false);
+        }
+        let question = dialoguer::Confirm::new().with_prompt(format!("Write these changes to {files}?")).default(false);
+        if !question.interact()? {
+            return Ok(false);
+        }
+    }
+    fix::write(&project.root, &changes)?;
+    context.terminal.say(format_args!("mended {files}"));
+    Ok(true)
+}
+
+/// What leads from the repository's root to the project: CI systems show findings beside files by their path in the repository.
+fn prefix(args: &ValidateArgs, project: &Project) -> String {
+    let path = args.repository_path.clone().unwrap_or_else(|| {
+        let root = project.root.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
+        let below = root.and_then(|root| project.root.strip_prefix(root).ok());
+        below.map(|below| below.to_string_lossy().replace('\\', "/")).unwrap_or_default()
+    });
+    let path = path.trim_matches('/');
+    if path.is_empty() || path == "." { String::new() } else { format!("{path}/") }
 }
 
 /// The paths below the root; nothing when everything is to be checked: without paths, or when letterpress.toml is among them.

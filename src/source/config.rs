@@ -71,8 +71,8 @@ const CONCURRENCY: u32 = 16;
 /// The variable that holds the API key by default.
 const API_KEY_ENV: &str = "LETTERPRESS_API_KEY";
 
-const KEYS: [&str; 5] = ["templates", "environment", "defaults", "environments", "lint"];
-const ENVIRONMENT_KEYS: [&str; 8] = [
+pub(super) const KEYS: [&str; 5] = ["templates", "environment", "defaults", "environments", "lint"];
+pub(super) const ENVIRONMENT_KEYS: [&str; 8] = [
     "base_url",
     "api_key_env",
     "api_key_file",

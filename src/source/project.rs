@@ -85,7 +85,8 @@ impl Project {
         let upward = dir.is_none();
         let levels = if upward { usize::MAX } else { 1 };
         let root = from.ancestors().take(levels).find(|folder| folder.join(config::FILE).symlink_metadata().is_ok());
-        let root = root.ok_or_else(|| OpenError::NotFound { from: from.clone(), upward })?.to_owned();
+        let root = root.ok_or_else(|| OpenError::NotFound { from: from.clone(), upward })?;
+        let root = root.canonicalize().map_err(|source| OpenError::Io { path: root.to_owned(), source })?;
         let path = root.join(config::FILE);
         let io = |source| OpenError::Io { path: path.clone(), source };
         let wrong = |problem| OpenError::Config(vec![problem]);
@@ -220,6 +221,18 @@ impl Project {
             return Ok(None);
         }
         Ok(Some(Folder::read(&self.shared(environment), dir.as_fd(), key.clone(), path, names)))
+    }
+
+    /// Reads a text file below the root as it is on disk, with the care of every other reading.
+    ///
+    /// # Errors
+    ///
+    /// The refusal of the path.
+    pub fn read(&self, path: &str) -> Result<String, Refused> {
+        let root = files::open_root(&self.root)?;
+        let file = files::open_file(root.as_fd(), path)?;
+        let bytes = files::read_bounded(file, limits::REQUEST_BYTES)?.unwrap_or_default();
+        String::from_utf8(bytes).map_err(|_| Refused::Fault(Fault::NotUtf8, format!("`{path}` is not UTF-8")))
     }
 
     fn open_templates(&self) -> Result<OwnedFd, Refused> {

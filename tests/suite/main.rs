@@ -23,6 +23,7 @@ mod bad_input;
 mod command_line;
 mod docs;
 mod doctor;
+mod findings;
 mod plans;
 mod rules;
 mod schemas;

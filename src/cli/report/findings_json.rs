@@ -9,6 +9,7 @@ use crate::check::Contract;
 use crate::cli::checked::Checked;
 use crate::desired::Key;
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::untrusted::inert_json;
 
 /// The whole value.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
@@ -113,6 +114,5 @@ pub fn write(out: &mut dyn io::Write, environment: &str, checked: &Checked) -> i
         findings: checked.findings.iter().map(Finding::of).collect(),
         templates: &checked.contracts,
     };
-    serde_json::to_writer_pretty(&mut *out, &report)?;
-    writeln!(out)
+    writeln!(out, "{}", inert_json(&serde_json::to_string_pretty(&report)?))
 }

@@ -2,10 +2,15 @@
 
 pub mod concise;
 pub mod findings_json;
+pub mod github;
+pub mod gitlab;
 pub mod ids;
+pub mod junit;
 pub mod plan_detail;
 pub mod plan_json;
 pub mod plan_markdown;
 pub mod plan_text;
+pub mod rules;
+pub mod sarif;
 pub mod snippets;
 pub mod summary;

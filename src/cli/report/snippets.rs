@@ -82,6 +82,8 @@ fn shown(excerpt: &Excerpt) -> (String, std::ops::Range<usize>) {
         }
         match c {
             '\t' => text.push(' '),
+            '[' if text.ends_with("##") || text.ends_with("##vso") => text.push_str("\\["),
+            ':' if text.ends_with(':') => text.push_str("\\:"),
             c if is_control(c) => text.push_str(&format!("\\u{{{:x}}}", u32::from(c))),
             c => text.push(c),
         }

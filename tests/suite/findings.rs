@@ -1,0 +1,235 @@
+//! Findings in every format, what `--fix` does, the pages about rules, and hostile text in all of them.
+
+use std::path::Path;
+
+use letterpress::check::table;
+
+use crate::support::Project;
+
+fn fixture(rule: &str) -> Project {
+    let project = Project::empty();
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(rule);
+    for entry in walkdir::WalkDir::new(&from).into_iter().filter_map(Result::ok) {
+        if entry.file_type().is_file() {
+            let below = entry.path().strip_prefix(&from).unwrap();
+            project.write(below.to_str().unwrap(), std::fs::read(entry.path()).unwrap());
+        }
+    }
+    project
+}
+
+#[test]
+fn fixes_mend_their_rule_and_a_second_run_changes_nothing() {
+    for rule in table::all().filter(|rule| rule.fix) {
+        let project = fixture(rule.name);
+        let expected_left = if rule.name == "img-relative" { "(and 2 more)" } else { rule.name };
+        let before = project.run(["validate", "--format", "concise"]);
+        assert!(before.stdout.contains(expected_left), "{}\n{before}", rule.name);
+        let mended = project.run(["validate", "--fix", "--yes", "--format", "concise"]);
+        assert!(mended.stderr.contains("mended"), "{}\n{mended}", rule.name);
+        // Of three images one has no file that could be attached.
+        if rule.name == "img-relative" {
+            assert!(!mended.stdout.contains("more)"), "{mended}");
+        } else {
+            assert!(!mended.stdout.contains(rule.name), "{}\n{mended}", rule.name);
+        }
+        let again = project.run(["validate", "--fix", "--yes"]);
+        assert!(again.stderr.contains("nothing to mend"), "{}\n{again}", rule.name);
+    }
+}
+
+#[test]
+fn a_fix_keeps_comments_line_ends_and_everything_else() {
+    let project = fixture("img-relative");
+    let before = project.read("templates/welcome/manifest.yaml");
+    let text = project.read("templates/welcome/body.html").replace('\n', "\r\n");
+    project.write("templates/welcome/body.html", &text);
+    project.run(["validate", "--fix", "--yes"]).exits(3);
+    let after = project.read("templates/welcome/manifest.yaml");
+    assert_eq!(after, before.replace("  - path: icon.png\n", "  - path: logo.png\n  - path: icon.png\n"));
+    let expected = text.replace("\"logo.png\"", "\"cid:logo.png\"").replace("\"icon.png\"", "\"cid:icon.png\"");
+    assert_eq!(project.read("templates/welcome/body.html"), expected);
+}
+
+#[test]
+fn without_yes_a_fix_only_shows_the_diff() {
+    let project = fixture("tag-whitespace");
+    let before = project.read("templates/welcome/body.html");
+    let outcome = project.run(["validate", "--fix"]).exits(0);
+    outcome
+        .stderr_has("-<h1>Hello {{ first_name }} and")
+        .stderr_has("+<h1>Hello {{first_name}} and")
+        .stderr_has("--yes");
+    assert_eq!(project.read("templates/welcome/body.html"), before);
+}
+
+#[test]
+fn sarif_names_the_rule_its_help_and_the_place() {
+    let project = fixture("tag-whitespace");
+    let log = project.run(["validate", "--format", "sarif"]).exits(0).json();
+    assert_eq!(log["version"], "2.1.0");
+    let run = &log["runs"][0];
+    let result = &run["results"][0];
+    assert_eq!(result["ruleId"], "tag-whitespace");
+    let rule = &run["tool"]["driver"]["rules"][result["ruleIndex"].as_u64().unwrap() as usize];
+    assert_eq!(rule["id"], "tag-whitespace");
+    assert!(rule["help"]["markdown"].as_str().unwrap().contains("```"));
+    let region = &result["locations"][0]["physicalLocation"]["region"];
+    assert_eq!((region["startLine"].as_u64(), region["startColumn"].as_u64()), (Some(8), Some(11)));
+    let deleted = &result["fixes"][0]["artifactChanges"][0]["replacements"][0]["deletedRegion"];
+    assert_eq!(deleted["byteLength"], 1);
+}
+
+#[test]
+fn junit_has_a_case_for_each_template() {
+    let project = fixture("name-duplicate");
+    let outcome = project.run(["validate", "--format", "junit"]).exits(3);
+    outcome
+        .stdout_has("tests=\"2\"")
+        .stdout_has("failures=\"1\"")
+        .stdout_has("<testcase name=\"hello\" classname=\"letterpress\"");
+}
+
+#[test]
+fn github_and_gitlab_know_the_path_in_the_repository() {
+    let project = fixture("unknown-key");
+    let outcome = project.run(["validate", "--format", "github", "--repository-path", "mail"]).exits(3);
+    outcome.stdout_has(
+        "::error file=mail/templates/welcome/manifest.yaml,line=2,col=1,title=letterpress unknown-key::unknown key `subjct` (did you mean `subject`?)\n",
+    );
+    let issues = project.run(["validate", "--format", "gitlab", "--repository-path", "mail"]).exits(3).json();
+    assert_eq!(issues[0]["check_name"], "unknown-key");
+    assert_eq!(issues[0]["severity"], "major");
+    assert_eq!(issues[0]["location"]["path"], "mail/templates/welcome/manifest.yaml");
+    assert_eq!(issues[0]["fingerprint"].as_str().unwrap().len(), 64);
+}
+
+#[test]
+fn the_same_tree_says_the_same_in_every_run_and_format() {
+    let project = Project::new();
+    for n in 0..40 {
+        project.write(
+            &format!("templates/t{n}/manifest.yaml"),
+            format!("name: T{}\nnope: 1\nheaders: {{ A: b }}\n", n / 2),
+        );
+        project.write(&format!("templates/t{n}/body.html"), "<img src=x><a href='/'>{{ x }}");
+    }
+    for format in ["text", "concise", "json", "sarif", "junit", "github", "gitlab"] {
+        let runs: Vec<String> = (0..3).map(|_| project.run(["validate", "--format", format]).exits(3).stdout).collect();
+        assert!(!runs[0].is_empty() && runs[0] == runs[1] && runs[1] == runs[2], "{format}");
+    }
+}
+
+#[test]
+fn hostile_text_comes_to_life_in_no_format() {
+    let payload = "\\e[31m\\n::error::pwned \\n##[set-output name=x]y ##vso[task]z \\u202e [a](http://b) </failure>]]>";
+    let project = Project::new();
+    project.write(
+        "templates/welcome/manifest.yaml",
+        format!(
+            "name: \"{payload}\"\n\"{payload}\": 1\nheaders: {{ \"{payload}\": x }}\nsender_email: \"{payload}\"\n"
+        ),
+    );
+    project.write("templates/welcome/body.html", "<p>{{\u{1b}[31m}} ##[error]x</p>\u{1b}]0;title\u{7}");
+    project.write("templates/we\u{1b}[31m::error::x/manifest.yaml", "name: x\n");
+    for format in ["text", "concise", "json", "sarif", "junit", "github", "gitlab"] {
+        let outcome = project.run(["validate", "--format", format]).exits(3);
+        for (stream, text) in [("stdout", &outcome.stdout), ("stderr", &outcome.stderr)] {
+            let control = text.chars().find(|c| letterpress::untrusted::is_control(*c) && *c != '\n');
+            assert_eq!(control, None, "{format} {stream}\n{outcome}");
+            assert!(!text.contains("##[") && !text.contains("##vso["), "{format} {stream}\n{outcome}");
+            for line in text.lines() {
+                let command = line.trim_start().starts_with("::")
+                    && line.contains("pwned")
+                    && !line.contains("title=letterpress");
+                assert!(!command, "{format} {stream}: {line}");
+            }
+        }
+        match format {
+            "json" | "sarif" | "gitlab" => assert!(outcome.json().is_object() || outcome.json().is_array()),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn explain_has_a_page_for_every_rule() {
+    let project = Project::empty();
+    let list = project.run(["explain"]).exits(0);
+    for rule in table::all() {
+        assert!(list.stdout.contains(rule.name), "{}", rule.name);
+    }
+    project.run(["explain", "gmail-clip"]).exits(0).stdout_has("104,448").stdout_has("wrong").stdout_has("right");
+    project.run(["explain", "gmail-clp"]).exits(64).stderr_has("did you mean `gmail-clip`?");
+}
+
+/// Holds a file that is made from the code against it; `LETTERPRESS_TEST_UPDATE=1` writes it again.
+#[track_caller]
+fn published(path: &str, arguments: &[&str]) {
+    let made = Project::empty().run(arguments).exits(0).stdout;
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    if std::env::var_os("LETTERPRESS_TEST_UPDATE").is_some() {
+        std::fs::write(&path, &made).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(kept == made, "{} is stale: run the tests with LETTERPRESS_TEST_UPDATE=1", path.display());
+}
+
+#[test]
+fn what_is_published_is_what_the_code_says() {
+    published("docs/rules.md", &["explain", "--format", "markdown"]);
+    published("docs/schema/manifest.json", &["schema", "manifest"]);
+    published("docs/schema/config.json", &["schema", "config"]);
+    published("docs/schema/validate.json", &["schema", "validate"]);
+}
+
+#[test]
+fn lint_changes_severities_and_profiles_add_rules() {
+    let project = fixture("img-http");
+    project.write("letterpress.toml", "[lint]\nimg-http = \"error\"\n");
+    project.run(["validate", "--format", "concise"]).exits(3).stdout_has("error[img-http]");
+    project.write("letterpress.toml", "[lint]\nimg-http = \"off\"\nimg-width-missing = \"info\"\n");
+    let outcome = project.run(["validate", "--format", "concise"]).exits(0);
+    outcome.stdout_has("info[img-width-missing]").lacks("img-http");
+    project.write("letterpress.toml", "[lint]\nimg-htp = \"off\"\nunknown-key = \"warn\"\n");
+    let outcome = project.run(["validate"]).exits(3);
+    outcome.stderr_has("did you mean `img-http`?").stderr_has("so it stays an error");
+}
+
+#[test]
+fn an_allow_with_a_reason_silences_its_rule() {
+    let project = fixture("img-http");
+    let html = project.read("templates/welcome/body.html");
+    project.write(
+        "templates/welcome/body.html",
+        format!("<!-- letterpress-allow img-http: the partner has no https -->{html}"),
+    );
+    project.run(["validate"]).exits(0).stderr_has("no findings");
+    project.write("templates/welcome/body.html", &html);
+    let manifest = project.read("templates/welcome/manifest.yaml");
+    let allow = "lint: { allow: [{ rule: img-http, reason: the partner has no https }] }\n";
+    project.write("templates/welcome/manifest.yaml", format!("{manifest}{allow}"));
+    project.run(["validate"]).exits(0).stderr_has("no findings");
+    project.write("templates/welcome/manifest.yaml", format!("{manifest}lint: {{ allow: [{{ rule: img-http }}] }}\n"));
+    project.run(["validate", "--format", "concise"]).exits(3).stdout_has("an item of `lint.allow` needs `reason`");
+}
+
+#[test]
+fn json_carries_the_contract_of_each_template() {
+    let project = Project::new().template("welcome");
+    project.write(
+        "templates/welcome/manifest.yaml",
+        "name: W\nsubject: Hello {{first_name|there}}\nsender_email: a@example.com\nvariables: [first_name, code]\nglobal_replacements: { company: Example }\n",
+    );
+    project.write("templates/welcome/body.html", "<p>{{code}} {{company}} {{UnsubscribeUrl}}</p>");
+    project.write("templates/welcome/body.txt", "{{code}} {{company}}");
+    let json = project.run(["validate", "--format", "json"]).exits(0).json();
+    let contract = &json["templates"]["welcome"];
+    assert_eq!(contract["engine"], "simple");
+    let expected = serde_json::json!({
+        "code": { "required": true, "used_in": ["html", "plaintext"] },
+        "company": { "required": false, "value": "Example", "used_in": ["html", "plaintext"] },
+        "first_name": { "required": false, "used_in": ["subject"] },
+    });
+    assert_eq!(contract["variables"], expected);
+}
