@@ -9,6 +9,7 @@ use super::addresses::{self, Flaw, Form, List, Row};
 use super::bulk::{self, Deed, Pace, Stop};
 use super::ledger::{Counts, Kept, Ledger, Report};
 use super::position::Resume;
+use super::progress;
 use crate::cli::interrupt::Interrupt;
 use crate::cli::service::{self, Service};
 use crate::cli::{Context, Exit, Failure, checked, dates, runtime};
@@ -203,7 +204,14 @@ pub fn run(
         agree(&service, rows.count())?;
         let resume = many.resume.as_deref().map(|path| rows.resume(path, deed, &service)).transpose()?;
         let repeatable = !matches!(deed, Deed::Subscribe { .. });
-        let mut ledger = Ledger::open(context, many.format, resume, rest.as_deref(), repeatable)?;
+        let mut ledger = Ledger::open(
+            context,
+            many.format,
+            progress::of(context, rows.count()),
+            resume,
+            rest.as_deref(),
+            repeatable,
+        )?;
         let interrupt = Interrupt::watch().context("cannot watch for signals")?;
         let pace = Pace { concurrency: environment.concurrency, per_second: environment.requests_per_second };
         let after = ledger.settled();

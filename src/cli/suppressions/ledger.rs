@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use indicatif::ProgressBar;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -77,6 +78,7 @@ pub struct Kept {
 pub struct Ledger<'a> {
     context: &'a Context,
     report: Report,
+    progress: ProgressBar,
     /// Of all runs so far.
     pub counts: Counts,
     resume: Option<(Resume, Kept)>,
@@ -105,6 +107,7 @@ impl<'a> Ledger<'a> {
     pub fn open(
         context: &'a Context,
         report: Report,
+        progress: ProgressBar,
         resume: Option<(Resume, Kept)>,
         rest: Option<&Path>,
         repeatable: bool,
@@ -117,7 +120,7 @@ impl<'a> Ledger<'a> {
                 .help("feed it back with `--from-file`, then remove it; or name another with `--rest FILE`"));
         }
         let rest = rest.map(|path| Rest { path: path.to_owned(), file: None, rows: 0, append });
-        let ledger = Self { context, report, counts, resume, uncertain, rest, repeatable };
+        let ledger = Self { context, report, progress, counts, resume, uncertain, rest, repeatable };
         if report == Report::Csv && !append {
             ledger.print("line,email,outcome,code,message\n");
         }
@@ -184,6 +187,7 @@ impl<'a> Ledger<'a> {
     ///
     /// A file cannot be written to its end.
     pub fn close(&mut self, stopped: bool) -> anyhow::Result<Option<(PathBuf, u64)>> {
+        self.progress.finish_and_clear();
         if let Some((resume, _)) = self.resume.as_ref().filter(|_| !stopped) {
             resume.done()?;
         }
@@ -230,6 +234,7 @@ impl<'a> Ledger<'a> {
             Outcome::NotDone { why } => (&mut self.counts.not_done, "not-done", YELLOW, None, Some(why.as_str())),
         };
         *count += 1;
+        self.progress.inc(1);
         let (email, line) = (row.email.as_str(), row.line);
         match self.report {
             Report::Text => {

@@ -6,11 +6,11 @@ use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use indicatif::{ProgressBar, ProgressStyle};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::position::Resume;
+use super::progress;
 use super::records::{Form, Writer};
 use crate::cli::interrupt::Interrupt;
 use crate::cli::service::{self, Service, chance};
@@ -211,7 +211,7 @@ impl Pages {
         max: Option<u64>,
     ) -> anyhow::Result<Exit> {
         let interrupt = Interrupt::watch().context("cannot watch for signals")?;
-        let progress = progress(context);
+        let progress = progress::open_end(context);
         loop {
             let position = self.request.start_position.clone().unwrap_or_default();
             self.seen.insert(hash(&position));
@@ -326,17 +326,4 @@ fn open_out(path: &Path, force: bool, position: Option<&Position>) -> anyhow::Re
 fn hash(position: &str) -> u64 {
     let digest = Digest::of(position.as_bytes());
     digest.bytes().iter().take(8).fold(0, |hash, byte| hash << 8 | u64::from(*byte))
-}
-
-/// A spinner with a count: how long the list is, nobody knows before its end.
-fn progress(context: &Context) -> ProgressBar {
-    if !context.terminal.is_watched() || !context.terminal.is_piped() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new_spinner();
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {human_pos} records, {per_sec}  {msg:.dim}") {
-        bar.set_style(style);
-    }
-    bar.enable_steady_tick(std::time::Duration::from_millis(120));
-    bar
 }

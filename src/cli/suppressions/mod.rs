@@ -6,6 +6,7 @@ mod change;
 mod ledger;
 mod list;
 mod position;
+mod progress;
 mod records;
 pub mod schemas;
 pub mod subscribe;
