@@ -119,3 +119,19 @@ fn markdown_is_a_comment_that_fits() {
     assert!(short.stdout.len() <= 1_500);
     short.stdout_has("Left out to stay within 1,500 bytes");
 }
+
+#[test]
+fn the_page_holds_both_mails_in_frames_that_can_do_nothing() {
+    let project = Project::new().template("welcome");
+    project.run(["apply", "--yes"]).exits(0);
+    project.write_template("welcome", "\"></iframe> Good day");
+    let outcome = project.run(["plan", "--format", "html"]).exits(0);
+    let page = &outcome.stdout;
+    assert!(page.contains("default-src 'none'; img-src data:"), "{page}");
+    assert_eq!(page.matches("<iframe sandbox=\"\"").count(), 2, "{page}");
+    assert_eq!(page.matches("</iframe>").count(), 2, "the mail ended its frame\n{page}");
+    assert!(page.contains("srcdoc=\"&lt;!doctype html&gt;"), "{page}");
+    for outside in ["http://", "https://", "<script", "src=\"//"] {
+        assert!(!page.contains(outside), "the page has {outside}");
+    }
+}

@@ -184,7 +184,7 @@ impl Job<'_> {
         match self.args.format {
             Format::Text if self.args.yes => terminal.data(plan_text::render(plan, Timestamp::now())),
             Format::Text => {
-                let details = compare::details(self.project, self.environment, plan).await?;
+                let details = compare::details(self.project, self.environment, plan, |_, _, _| {}).await?;
                 let layout = Layout { layers: Layers::Words, width: terminal.width() };
                 terminal.data(plan_text::render_detailed(plan, &details, layout, Timestamp::now()));
             }

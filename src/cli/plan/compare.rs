@@ -21,12 +21,18 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// What every step changes.
 pub type Details = BTreeMap<Key, Detail>;
 
-/// Compares the contents of every step that sends one.
+/// Compares the contents of every step that sends one. `seen` is given the earlier content, where it is known, and the new template, for a form
+/// that shows the mails themselves.
 ///
 /// # Errors
 ///
 /// A folder that cannot be read any more.
-pub async fn details(project: &Arc<Project>, environment: &Environment, plan: &Plan) -> anyhow::Result<Details> {
+pub async fn details(
+    project: &Arc<Project>,
+    environment: &Environment,
+    plan: &Plan,
+    mut seen: impl FnMut(&Key, Option<Content>, Template),
+) -> anyhow::Result<Details> {
     if plan.steps.iter().all(|step| step.action.sends().is_none()) {
         return Ok(Details::new());
     }
@@ -43,8 +49,8 @@ pub async fn details(project: &Arc<Project>, environment: &Environment, plan: &P
             };
             tokio::task::spawn_blocking(move || {
                 let new = checked::template(&project, &environment, &key)?;
-                let detail = detail(&action, old.as_ref(), new, deadline);
-                anyhow::Ok((key, detail))
+                let detail = detail(&action, old.as_ref(), Content::from(new.clone()), deadline);
+                anyhow::Ok((key, detail, old, new))
             })
             .await?
         }
@@ -52,7 +58,8 @@ pub async fn details(project: &Arc<Project>, environment: &Environment, plan: &P
     let mut work = futures_util::stream::iter(work).buffer_unordered(OPEN);
     let mut details = Details::new();
     while let Some(done) = work.next().await {
-        let (key, detail) = done?;
+        let (key, detail, old, new) = done?;
+        seen(&key, old, new);
         details.insert(key, detail);
     }
     Ok(details)
@@ -66,8 +73,7 @@ fn earlier(action: &Action) -> Option<Digest> {
     }
 }
 
-fn detail(action: &Action, old: Option<&Content>, new: Template, deadline: Instant) -> Detail {
-    let new = Content::from(new);
+fn detail(action: &Action, old: Option<&Content>, new: Content, deadline: Instant) -> Detail {
     match (action, old) {
         (Action::Create { .. }, _) => Detail::New(plan::changes(None, &new, deadline)),
         (_, Some(old)) => Detail::Changed(plan::changes(Some(old), &new, deadline)),

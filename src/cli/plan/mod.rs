@@ -10,9 +10,11 @@ use jiff::Timestamp;
 
 use super::checked::{self, Checked};
 use super::report::plan_detail::{Layers, Layout};
+use super::report::plan_html::{self, Mails};
 use super::report::{plan_json, plan_markdown, plan_text};
 use super::selection::{Selection, SelectionArgs};
 use super::{Context, Exit, place, runtime};
+use crate::desired::Key;
 use crate::plan::{self, Options, Plan, PlanFile};
 use crate::source::{Environment, Project};
 use crate::state::State;
@@ -51,6 +53,8 @@ enum Format {
     Json,
     /// A comment for a pull request
     Markdown,
+    /// One page with every changed mail as it was and as it will be, side by side
+    Html,
 }
 
 /// Runs `plan`.
@@ -65,17 +69,26 @@ pub fn run(context: &Context, args: &Args) -> anyhow::Result<Exit> {
     let checked = checked::require(context, &project, environment)?;
     let state = state(&project, environment)?;
     let plan = make(environment, &checked, &state, &selection, false);
-    let details =
-        if args.no_diff { Details::new() } else { runtime::run(compare::details(&project, environment, &plan))? };
+    let mut mails = Mails::default();
+    let details = if args.no_diff {
+        Details::new()
+    } else {
+        let seen = |key: &Key, old, new| {
+            if args.format == Format::Html {
+                mails.add(key, old, new);
+            }
+        };
+        runtime::run(compare::details(&project, environment, &plan, seen))?
+    };
+    let now = Timestamp::now();
+    let layers = args.diff.unwrap_or(if args.format == Format::Text { Layers::Words } else { Layers::All });
     let text = match args.format {
         Format::Text => {
-            let layout = Layout { layers: args.diff.unwrap_or(Layers::Words), width: context.terminal.width() };
-            plan_text::render_detailed(&plan, &details, layout, Timestamp::now())
+            let layout = Layout { layers, width: context.terminal.width() };
+            plan_text::render_detailed(&plan, &details, layout, now)
         }
-        Format::Markdown => {
-            let layers = args.diff.unwrap_or(Layers::All);
-            plan_markdown::render(&plan, &details, layers, args.max_bytes, Timestamp::now())
-        }
+        Format::Markdown => plan_markdown::render(&plan, &details, layers, args.max_bytes, now),
+        Format::Html => plan_html::render(&plan, &details, &mails, now),
         Format::Json => serde_json::to_string_pretty(&plan_json::detailed(&plan, &details))? + "\n",
     };
     context.terminal.data(text);

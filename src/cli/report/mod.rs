@@ -7,6 +7,7 @@ pub mod gitlab;
 pub mod ids;
 pub mod junit;
 pub mod plan_detail;
+pub mod plan_html;
 pub mod plan_json;
 pub mod plan_markdown;
 pub mod plan_text;

@@ -7,7 +7,9 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::plan_text::{bytes, count};
 use crate::cli::terminal::{CYAN, DIM, GREEN, RED};
-use crate::plan::{Changes, Detail, FieldChange, FileChange, FileFacts, Hunk, PartChange, Segment, Sentence, Sign};
+use crate::plan::{
+    Changes, Detail, FieldChange, FileChange, FileFacts, Hunk, Part, PartChange, Segment, Sentence, Sign,
+};
 use crate::untrusted::Untrusted;
 
 /// Which layers of a changed body are shown.
@@ -108,7 +110,9 @@ fn part(out: &mut String, change: &PartChange, layout: Layout) -> fmt::Result {
     if change.not_compared {
         return writeln!(out, "{:INNER$}{DIM}too large to compare line by line{DIM:#}", "");
     }
-    let with_words = layout.layers != Layers::Source && !change.words.is_empty();
+    // Of a plain text, the source is the words.
+    let twice = change.part == Part::Plaintext && layout.layers == Layers::All;
+    let with_words = layout.layers != Layers::Source && !change.words.is_empty() && !twice;
     // Where no word changed, the source is all there is to see.
     let with_source = layout.layers != Layers::Words || change.words.is_empty();
     if with_words {

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::plan_text::{self, bytes, count, explain, looks_moved, note, sign, thousands, totals, word};
 use crate::desired::Key;
 use crate::limits;
-use crate::plan::{Action, Changes, Detail, FileChange, Plan, Segment, Sentence, Step};
+use crate::plan::{Action, Changes, Detail, FileChange, Part, Plan, Segment, Sentence, Step};
 use crate::untrusted::Untrusted;
 
 use super::plan_detail::Layers;
@@ -242,7 +242,9 @@ fn fold(step: &Step, changes: &Changes, layers: Layers, depth: Depth) -> String 
         if part.not_compared {
             out += "Too large to compare line by line.\n\n";
         }
-        let words = layers != Layers::Source && depth >= Depth::Words;
+        // Of a plain text, the source is the words.
+        let twice = part.part == Part::Plaintext && depth >= Depth::Source;
+        let words = layers != Layers::Source && depth >= Depth::Words && !twice;
         if words && !part.words.is_empty() {
             let text: String = part.words.iter().map(sides).collect();
             out += &Untrusted(&text).markdown_block("diff");
