@@ -78,8 +78,9 @@ pub struct Acquire {
     pub(crate) mutant: Option<Mutant>,
 }
 
-/// How often a held state is looked at.
+/// How often a held state is looked at: soon at first, and at most this seldom.
 const POLL: Duration = Duration::from_secs(3);
+const FIRST_POLL: Duration = Duration::from_millis(200);
 
 impl Acquire {
     /// Prepares to acquire for `run`, waiting at most `timeout` for another holder.
@@ -143,6 +144,7 @@ impl Acquire {
                 Err(error) => Step::Unreadable { name: "head.json".to_owned(), error, bases: Vec::new() },
             },
             (Stage::Base(head, token), Reply::Got(bytes)) => self.based(*head, token, bytes, now, entropy),
+            (_, Reply::Refused(why)) => Step::GaveUp(why),
             (stage, Reply::Unknown(why)) => {
                 self.stage = stage;
                 self.again(why, now, entropy)
@@ -168,7 +170,8 @@ impl Acquire {
                     return Step::Busy { holder: holder.clone(), still };
                 }
                 self.waits_for = Some(holder.clone());
-                self.resume = Some(now.mono + POLL.min(free - still).min(self.timeout - waited));
+                let pause = (waited / 4).clamp(FIRST_POLL, POLL);
+                self.resume = Some(now.mono + pause.min(free - still).min(self.timeout - waited));
                 return self.poll(now);
             }
         }

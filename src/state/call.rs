@@ -58,6 +58,8 @@ pub enum Reply {
     Conflict,
     /// To `Put` and `Delete`: done.
     Done,
+    /// To any: the store will not do it, and would say so again: no permission, no such bucket.
+    Refused(String),
     /// To any: a time-out, a lost connection, an I/O error. A write may have happened.
     Unknown(String),
 }

@@ -8,7 +8,7 @@ use super::error::Error;
 use super::head::{BaseRef, Head, HeadError, OLD_BASES};
 use super::location::Location;
 use super::register::Register;
-use super::session::{begin, unreadable, words};
+use super::session::{ask, begin, unreadable, words};
 use super::{Change, Deed, Entry, Record, Stamp, State, base, heal};
 use crate::desired::{Id, Key};
 
@@ -67,7 +67,7 @@ fn doubt(state: &State) -> Vec<Change> {
 
 /// The head as it is, readable or not, and its version.
 async fn present(register: &Register, place: &str) -> Result<(Option<Head>, Option<Token>), Error> {
-    match register.answer(Call::Load).await {
+    match ask(register, Call::Load).await {
         Reply::Loaded(None) => Ok((None, None)),
         Reply::Loaded(Some((bytes, token))) => match Head::decode(&bytes) {
             Ok(head) => Ok((Some(head), Some(token))),
@@ -82,7 +82,7 @@ async fn snapshot(register: &Register, place: &str, name: &str) -> Result<State,
     let damaged = |error| unreadable(place.to_owned(), name.to_owned(), error, Vec::new());
     let not_one = || damaged(HeadError::Damaged("it is no snapshot of this state".to_owned()));
     let digest = base::digest_of(name).ok_or_else(not_one)?;
-    match register.answer(Call::Get { name: name.to_owned() }).await {
+    match ask(register, Call::Get { name: name.to_owned() }).await {
         Reply::Got(Some(bytes)) => base::decode(&bytes, Some(digest)).map_err(damaged),
         Reply::Got(None) => Err(not_one()),
         other => Err(Error::Store { place: place.to_owned(), why: words(other) }),
@@ -94,7 +94,7 @@ async fn references(register: &Register, names: &[String]) -> Vec<BaseRef> {
     let mut found = Vec::new();
     for name in names.iter().take(OLD_BASES) {
         if let Some(digest) = base::digest_of(name)
-            && let Reply::Got(Some(bytes)) = register.answer(Call::Get { name: name.clone() }).await
+            && let Reply::Got(Some(bytes)) = ask(register, Call::Get { name: name.clone() }).await
             && let Ok(state) = base::decode(&bytes, Some(digest))
         {
             found.push(BaseRef { name: name.clone(), digest, entries: state.records.len() });

@@ -30,7 +30,7 @@ pub async fn read(location: &Location) -> Result<State, Error> {
     loop {
         attempts += 1;
         let head = load(&register, &place).await?;
-        let bytes = match register.answer(Call::Get { name: head.meta.base.name.clone() }).await {
+        let bytes = match ask(&register, Call::Get { name: head.meta.base.name.clone() }).await {
             Reply::Got(bytes) => bytes,
             other => return Err(Error::Store { place, why: words(other) }),
         };
@@ -56,8 +56,22 @@ pub async fn holder(location: &Location) -> Result<Option<Holder>, Error> {
     Ok(load(&Register::open(location)?, &location.to_string()).await?.meta.holder)
 }
 
+/// Asks, and asks again where a store in a network has not answered.
+pub(super) async fn ask(register: &Register, call: Call) -> Reply {
+    let mut pause = Duration::from_millis(200);
+    loop {
+        match register.answer(call.clone()).await {
+            Reply::Unknown(_) if register.terms().lease && pause < Duration::from_secs(10) => {
+                tokio::time::sleep(pause).await;
+                pause *= 2;
+            }
+            reply => return reply,
+        }
+    }
+}
+
 async fn load(register: &Register, place: &str) -> Result<Head, Error> {
-    match register.answer(Call::Load).await {
+    match ask(register, Call::Load).await {
         Reply::Loaded(Some((bytes, _))) => match Head::decode(&bytes) {
             Ok(head) => Ok(head),
             Err(error) => Err(unreadable(place.to_owned(), "head.json".to_owned(), error, register.bases().await)),
@@ -86,7 +100,8 @@ pub(super) fn unreadable(place: String, name: String, error: HeadError, bases: V
 
 pub(super) fn words(reply: Reply) -> String {
     match reply {
-        Reply::Unknown(why) => why,
+        Reply::Unknown(why) | Reply::Refused(why) => why,
+        Reply::Conflict => "another version is there".to_owned(),
         other => format!("the store gave an answer to another question: {other:?}"),
     }
 }
@@ -102,7 +117,7 @@ pub async fn init(location: &Location, account: Account, run: &mut Run) -> Resul
     if !register.lock()? {
         return Err(Error::Locked { place });
     }
-    match register.answer(Call::Load).await {
+    match ask(&register, Call::Load).await {
         Reply::Loaded(None) => {}
         Reply::Loaded(Some(_)) => return Err(Error::Exists { place }),
         other => return Err(Error::Store { place, why: words(other) }),
@@ -112,6 +127,7 @@ pub async fn init(location: &Location, account: Account, run: &mut Run) -> Resul
         return Err(missing(&place, &register).await);
     }
     let now = run.clock.now();
+    register.prove(&format!("probe-{}", run.entropy.uuid(now))).await?;
     let mut state = State::empty(run.entropy.uuid(now), account);
     state.serial = 1;
     let stamp = Stamp { at: now.wall, who: run.who.clone(), run: run.id };
@@ -153,20 +169,31 @@ pub(super) async fn begin(
     let store = |why| Error::Store { place: place.to_owned(), why };
     let write_id = run.entropy.uuid(run.clock.now());
     let (head, name, base) = first_objects(state, old_bases, write_id);
-    match register.answer(Call::Put { name, bytes: base.into() }).await {
+    match ask(register, Call::Put { name, bytes: base.into() }).await {
         Reply::Done => {}
         other => return Err(store(words(other))),
     }
-    match register.answer(Call::Swap { expected, bytes: head.into() }).await {
-        Reply::Swapped(_) => Ok(()),
-        reply => match register.answer(Call::Load).await {
-            Reply::Loaded(Some((bytes, _))) => match Head::decode(&bytes) {
-                Ok(head) if head.meta.write_id == write_id => Ok(()),
-                _ => Err(Error::Exists { place: place.to_owned() }),
+    let bytes: std::sync::Arc<[u8]> = head.into();
+    let mut why = String::new();
+    for _ in 0..5 {
+        let swap = Call::Swap { expected: expected.clone(), bytes: std::sync::Arc::clone(&bytes) };
+        match register.answer(swap).await {
+            Reply::Swapped(_) => return Ok(()),
+            reply => why = words(reply),
+        }
+        // Not a clear yes: read back whose write is there.
+        match ask(register, Call::Load).await {
+            Reply::Loaded(found) => match found {
+                Some((bytes, token)) if Some(&token) != expected.as_ref() => {
+                    let ours = Head::decode(&bytes).is_ok_and(|head| head.meta.write_id == write_id);
+                    return if ours { Ok(()) } else { Err(Error::Exists { place: place.to_owned() }) };
+                }
+                _ => tokio::time::sleep(Duration::from_millis(200)).await,
             },
-            _ => Err(store(words(reply))),
-        },
+            other => return Err(store(words(other))),
+        }
     }
+    Err(store(why))
 }
 
 /// What a run that waits for a state can tell.

@@ -122,19 +122,21 @@ impl Write {
             }
             (Stage::Swap, Reply::Swapped(token)) => self.landed(token),
             #[cfg(test)]
-            (Stage::Swap, Reply::Conflict | Reply::Unknown(_)) if self.mutant == Some(Mutant::NoReadBack) => {
+            (Stage::Swap, Reply::Conflict | Reply::Unknown(_) | Reply::Refused(_))
+                if self.mutant == Some(Mutant::NoReadBack) =>
+            {
                 Progress::Lost(None)
             }
             (Stage::Swap, Reply::Conflict) => {
                 self.stage = Stage::ReadBack;
                 self.proceed(now)
             }
-            (Stage::Swap, Reply::Unknown(why)) => {
+            (Stage::Swap, Reply::Unknown(why) | Reply::Refused(why)) => {
                 self.stage = Stage::ReadBack;
                 self.again(why, now, entropy)
             }
             (Stage::ReadBack, Reply::Loaded(found)) => self.settle(found, now, entropy),
-            (_, Reply::Unknown(why)) => self.again(why, now, entropy),
+            (_, Reply::Unknown(why) | Reply::Refused(why)) => self.again(why, now, entropy),
             (_, other) => self.again(format!("the store gave an answer to another question: {other:?}"), now, entropy),
         }
     }

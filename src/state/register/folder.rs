@@ -68,14 +68,11 @@ impl Folder {
         }
     }
 
-    /// The names of the snapshots that are there, the newest first.
+    /// The names of the files that are there, in no order.
     #[must_use]
-    pub fn bases(&self) -> Vec<String> {
+    pub fn names(&self) -> Vec<String> {
         let Ok(entries) = fs::read_dir(&self.path) else { return Vec::new() };
-        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-        let mut bases: Vec<_> = names.filter_map(|name| Some((crate::state::base::serial_of(&name)?, name))).collect();
-        bases.sort_by(|a, b| b.cmp(a));
-        bases.into_iter().map(|(_, name)| name).collect()
+        entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect()
     }
 
     /// Carries out one call.

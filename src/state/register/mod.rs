@@ -1,15 +1,22 @@
 //! The stores that can keep a state, behind one function: a call in, a reply out.
 
+#[cfg(feature = "clouds")]
+mod bucket;
 mod folder;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+#[cfg(feature = "clouds")]
+pub use bucket::Bucket;
 pub use folder::Folder;
 
+use super::base;
 use super::call::{Call, Reply};
 use super::error::Error;
 use super::ledger::Terms;
+#[cfg(feature = "clouds")]
+use super::location::Cloud;
 use super::location::Location;
 
 /// A store.
@@ -17,6 +24,9 @@ use super::location::Location;
 pub enum Register {
     /// A folder on a local disk. Its calls block, so they run where blocking is allowed.
     Folder(Arc<Mutex<Folder>>),
+    /// A prefix in a bucket.
+    #[cfg(feature = "clouds")]
+    Bucket(Arc<Bucket>),
 }
 
 impl Register {
@@ -28,6 +38,11 @@ impl Register {
     pub fn open(location: &Location) -> Result<Self, Error> {
         match location {
             Location::Folder(path) => Ok(Self::Folder(Arc::new(Mutex::new(Folder::at(path))))),
+            #[cfg(feature = "clouds")]
+            Location::Bucket { cloud, bucket, prefix } => {
+                Ok(Self::Bucket(Arc::new(Bucket::open(*cloud, bucket, prefix, location.to_string())?)))
+            }
+            #[cfg(not(feature = "clouds"))]
             Location::Bucket { .. } => Err(Error::Unfit {
                 place: location.to_string(),
                 why: "this build has no support for buckets (feature `clouds`)".to_owned(),
@@ -40,6 +55,12 @@ impl Register {
     pub fn terms(&self) -> Terms {
         match self {
             Self::Folder(_) => Terms { lease: false, spacing: Duration::ZERO, patience: Duration::from_secs(2) },
+            #[cfg(feature = "clouds")]
+            Self::Bucket(bucket) => {
+                // Google allows one write per second to an object.
+                let spacing = if bucket.cloud() == Cloud::Gcs { Duration::from_secs(1) } else { Duration::ZERO };
+                Terms { lease: true, spacing, patience: Duration::from_secs(90) }
+            }
         }
     }
 
@@ -51,6 +72,8 @@ impl Register {
     pub fn lock(&self) -> Result<bool, Error> {
         match self {
             Self::Folder(folder) => folder.lock().unwrap_or_else(PoisonError::into_inner).lock(),
+            #[cfg(feature = "clouds")]
+            Self::Bucket(_) => Ok(true),
         }
     }
 
@@ -62,13 +85,37 @@ impl Register {
                 let work = move || folder.lock().unwrap_or_else(PoisonError::into_inner).answer(&call);
                 tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Reply::Unknown(error.to_string()))
             }
+            #[cfg(feature = "clouds")]
+            Self::Bucket(bucket) => bucket.answer(call).await,
         }
     }
 
     /// The names of the snapshots that are there, the newest first; empty where the store cannot say.
     pub async fn bases(&self) -> Vec<String> {
+        let names = match self {
+            Self::Folder(folder) => folder.lock().unwrap_or_else(PoisonError::into_inner).names(),
+            #[cfg(feature = "clouds")]
+            Self::Bucket(bucket) => bucket.names().await,
+        };
+        let mut bases: Vec<_> = names.into_iter().filter_map(|name| Some((base::serial_of(&name)?, name))).collect();
+        bases.sort_by(|a, b| b.cmp(a));
+        bases.into_iter().map(|(_, name)| name).collect()
+    }
+
+    /// Proves that the store can keep a state: that exactly one of many writers wins.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unfit`] for a store that lies about conditional writes.
+    pub async fn prove(&self, name: &str) -> Result<(), Error> {
         match self {
-            Self::Folder(folder) => folder.lock().unwrap_or_else(PoisonError::into_inner).bases(),
+            // The kernel's lock is proven by being taken.
+            Self::Folder(_) => {
+                let _ = name;
+                Ok(())
+            }
+            #[cfg(feature = "clouds")]
+            Self::Bucket(bucket) => bucket.prove(name).await,
         }
     }
 }
