@@ -20,6 +20,9 @@ use crate::state::{
     Call, Change, Deed, Entropy, Entry, Healed, Ledger, Next, Now, Op, Record, Reply, Stamp, Unsettled,
 };
 
+/// Open keys for each request that may be open, where writing down an intent takes as long as sending it.
+const AHEAD: usize = 3;
+
 /// How an apply works.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -273,7 +276,9 @@ impl Engine {
     }
 
     fn open_keys(&mut self) {
-        let most = self.window.size();
+        // A write to a bucket takes as long as a request: keys whose intents are on their way must not leave the window idle.
+        let ahead = if self.ledger.terms().lease { AHEAD } else { 1 };
+        let most = self.window.size() * ahead;
         while self.halt.is_none() && !self.ledger.has_ended() && self.open.len() < most {
             let Some(job) = self.queue.pop_front() else { return };
             let now = self.stamp_now();

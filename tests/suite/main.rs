@@ -10,23 +10,25 @@
     missing_docs
 )]
 
-mod cache;
+mod bucket;
 mod http;
-mod interface;
-mod sandbox;
-mod spine;
 mod support;
 
 mod account;
 mod architecture;
 mod bad_input;
+mod cache;
 mod command_line;
 mod docs;
 mod doctor;
 mod findings;
+mod interface;
 mod plans;
 mod rules;
+mod sandbox;
 mod schemas;
+mod spine;
 mod state_commands;
+mod stores;
 mod suppressions;
 mod validate;

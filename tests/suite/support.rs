@@ -170,6 +170,12 @@ impl Outcome {
     }
 
     #[track_caller]
+    pub fn stderr_or_stdout_has(self, text: &str) -> Self {
+        assert!(self.stdout.contains(text) || self.stderr.contains(text), "output lacks {text:?}\n{self}");
+        self
+    }
+
+    #[track_caller]
     pub fn lacks(self, text: &str) -> Self {
         assert!(!self.stdout.contains(text) && !self.stderr.contains(text), "output has {text:?}\n{self}");
         self

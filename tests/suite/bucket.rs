@@ -1,0 +1,219 @@
+//! A store with the part of S3 that a state needs, on a loopback port: conditional writes that hold, or, on request, do not; and faults.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::response::{IntoResponse as _, Response};
+
+/// Whether conditional writes hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Honesty {
+    /// Condition and write are one step.
+    Atomic,
+    /// The condition is checked, and then written: two writers may both win.
+    TwoSteps,
+    /// Conditions are ignored.
+    Blind,
+}
+
+/// What happens to one request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// Nothing special.
+    Fine,
+    /// The connection ends before the request is carried out.
+    LostBefore,
+    /// The request is carried out and the connection ends without an answer.
+    LostAfter,
+    /// 503 before the request is carried out.
+    Unavailable,
+    /// 503, and the request is carried out all the same.
+    UnavailableAfter,
+    /// Answered after this many milliseconds.
+    Slow(u64),
+}
+
+/// Decides about the n-th request (from 1): method and path are given.
+pub type Judge = Arc<dyn Fn(u64, &Method, &str) -> Fate + Send + Sync>;
+
+struct Store {
+    objects: Mutex<BTreeMap<String, (Vec<u8>, u64)>>,
+    versions: AtomicU64,
+    requests: AtomicU64,
+    honesty: Honesty,
+    judge: Mutex<Judge>,
+}
+
+/// A running store; it ends with the test process.
+#[derive(Clone)]
+pub struct Bucket {
+    address: SocketAddr,
+    store: Arc<Store>,
+}
+
+impl Bucket {
+    /// Starts a store.
+    pub fn start(honesty: Honesty) -> Self {
+        let store = Arc::new(Store {
+            objects: Mutex::default(),
+            versions: AtomicU64::new(0),
+            requests: AtomicU64::new(0),
+            honesty,
+            judge: Mutex::new(Arc::new(|_, _, _| Fate::Fine)),
+        });
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let address = listener.local_addr().unwrap();
+        let app = Router::new().fallback(answer).with_state(Arc::clone(&store));
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async move {
+                let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+                axum::serve(listener, app).await.unwrap();
+            });
+        });
+        Self { address, store }
+    }
+
+    /// Decides about every later request.
+    pub fn judge(&self, judge: impl Fn(u64, &Method, &str) -> Fate + Send + Sync + 'static) {
+        *self.store.judge.lock().unwrap() = Arc::new(judge);
+    }
+
+    /// How many requests came.
+    pub fn requests(&self) -> u64 {
+        self.store.requests.load(Ordering::SeqCst)
+    }
+
+    /// Counts from zero again.
+    pub fn reset(&self) {
+        self.store.requests.store(0, Ordering::SeqCst);
+    }
+
+    /// The variables with which letterpress finds this store.
+    pub fn variables(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("AWS_ENDPOINT_URL", format!("http://{}", self.address)),
+            ("AWS_ACCESS_KEY_ID", "test".to_owned()),
+            ("AWS_SECRET_ACCESS_KEY", "test".to_owned()),
+            ("AWS_REGION", "us-east-1".to_owned()),
+        ]
+    }
+}
+
+async fn answer(State(store): State<Arc<Store>>, request: Request) -> Response {
+    let number = store.requests.fetch_add(1, Ordering::SeqCst) + 1;
+    let (parts, body) = request.into_parts();
+    let Ok(bytes) = axum::body::to_bytes(body, 64 << 20).await else {
+        return StatusCode::BAD_REQUEST.into_response();
+    };
+    let judge = Arc::clone(&*store.judge.lock().unwrap());
+    let fate = tokio::task::spawn_blocking({
+        let (method, path) = (parts.method.clone(), parts.uri.path().to_owned());
+        move || judge(number, &method, &path)
+    });
+    let unavailable = || StatusCode::SERVICE_UNAVAILABLE.into_response();
+    match fate.await.unwrap() {
+        Fate::Fine => {}
+        Fate::LostBefore => return cut(),
+        Fate::LostAfter => {
+            carry(&store, &parts.method, &parts.uri, &parts.headers, bytes).await;
+            return cut();
+        }
+        Fate::Unavailable => return unavailable(),
+        Fate::UnavailableAfter => {
+            carry(&store, &parts.method, &parts.uri, &parts.headers, bytes).await;
+            return unavailable();
+        }
+        Fate::Slow(millis) => tokio::time::sleep(Duration::from_millis(millis)).await,
+    }
+    carry(&store, &parts.method, &parts.uri, &parts.headers, bytes).await
+}
+
+/// An answer whose body breaks off: the connection ends.
+fn cut() -> Response {
+    let broken = futures_util::stream::once(async { Err::<Bytes, _>(std::io::Error::other("cut")) });
+    Response::builder().header("content-length", "1000").body(axum::body::Body::from_stream(broken)).unwrap()
+}
+
+async fn carry(store: &Store, method: &Method, uri: &Uri, headers: &HeaderMap, bytes: Bytes) -> Response {
+    let key = uri.path().trim_start_matches('/').to_owned();
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let tag = |version: u64| format!("\"{version}\"");
+    match *method {
+        Method::GET if uri.query().is_some_and(|query| query.contains("list-type=2")) => list(store, uri),
+        Method::GET => match store.objects.lock().unwrap().get(&key) {
+            Some((content, version)) => {
+                let date = "Mon, 02 Nov 2026 00:00:00 GMT";
+                ([("etag", tag(*version)), ("last-modified", date.to_owned())], content.clone()).into_response()
+            }
+            None => not_found(),
+        },
+        Method::PUT => {
+            let holds = |objects: &BTreeMap<String, (Vec<u8>, u64)>| {
+                let present = objects.get(&key).map(|(_, version)| tag(*version));
+                let created = header("if-none-match").is_none() || present.is_none();
+                created && header("if-match").is_none_or(|wanted| present.as_ref() == Some(&wanted))
+            };
+            if store.honesty == Honesty::TwoSteps {
+                if !holds(&store.objects.lock().unwrap()) {
+                    return StatusCode::PRECONDITION_FAILED.into_response();
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            let mut objects = store.objects.lock().unwrap();
+            if store.honesty == Honesty::Atomic && !holds(&objects) {
+                return StatusCode::PRECONDITION_FAILED.into_response();
+            }
+            let version = store.versions.fetch_add(1, Ordering::SeqCst) + 1;
+            objects.insert(key, (bytes.to_vec(), version));
+            [("etag", tag(version))].into_response()
+        }
+        Method::DELETE => {
+            store.objects.lock().unwrap().remove(&key);
+            StatusCode::NO_CONTENT.into_response()
+        }
+        // Bulk delete: the keys are in the XML.
+        Method::POST => {
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            let bucket = key.split('/').next().unwrap_or_default();
+            for part in text.split("<Key>").skip(1) {
+                let name = part.split("</Key>").next().unwrap_or_default();
+                store.objects.lock().unwrap().remove(&format!("{bucket}/{name}"));
+            }
+            "<DeleteResult/>".into_response()
+        }
+        _ => StatusCode::METHOD_NOT_ALLOWED.into_response(),
+    }
+}
+
+fn not_found() -> Response {
+    (StatusCode::NOT_FOUND, "<Error><Code>NoSuchKey</Code></Error>").into_response()
+}
+
+fn list(store: &Store, uri: &Uri) -> Response {
+    let query = uri.query().unwrap_or_default();
+    let prefix = query.split('&').find_map(|pair| pair.strip_prefix("prefix=")).unwrap_or_default();
+    let prefix = prefix.replace("%2F", "/");
+    let bucket = format!("{}/", uri.path().trim_matches('/'));
+    let mut xml = String::from("<ListBucketResult><IsTruncated>false</IsTruncated>");
+    for (key, (content, version)) in &*store.objects.lock().unwrap() {
+        let Some(name) = key.strip_prefix(&bucket).filter(|name| name.starts_with(&prefix)) else { continue };
+        if name[prefix.len()..].contains('/') {
+            continue;
+        }
+        xml.push_str(&format!(
+            "<Contents><Key>{name}</Key><LastModified>2026-11-02T00:00:00.000Z</LastModified><ETag>\"{version}\"</ETag><Size>{}</Size></Contents>",
+            content.len()
+        ));
+    }
+    xml.push_str("</ListBucketResult>");
+    xml.into_response()
+}
