@@ -32,6 +32,8 @@ pub enum Fate {
     LostBefore,
     /// The request is carried out and the connection ends without an answer.
     LostAfter,
+    /// The request is carried out, then what [`Bucket::then`] was given is done, and the connection ends.
+    LostAfterThen,
     /// 503 before the request is carried out.
     Unavailable,
     /// 503, and the request is carried out all the same.
@@ -49,7 +51,11 @@ struct Store {
     requests: AtomicU64,
     honesty: Honesty,
     judge: Mutex<Judge>,
+    then: Mutex<Then>,
 }
+
+/// Something to do once a request was carried out.
+type Then = Arc<dyn Fn() + Send + Sync>;
 
 /// A running store; it ends with the test process.
 #[derive(Clone)]
@@ -67,6 +73,7 @@ impl Bucket {
             requests: AtomicU64::new(0),
             honesty,
             judge: Mutex::new(Arc::new(|_, _, _| Fate::Fine)),
+            then: Mutex::new(Arc::new(|| {})),
         });
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
@@ -85,6 +92,11 @@ impl Bucket {
     /// Decides about every later request.
     pub fn judge(&self, judge: impl Fn(u64, &Method, &str) -> Fate + Send + Sync + 'static) {
         *self.store.judge.lock().unwrap() = Arc::new(judge);
+    }
+
+    /// What [`Fate::LostAfterThen`] does.
+    pub fn then(&self, then: impl Fn() + Send + Sync + 'static) {
+        *self.store.then.lock().unwrap() = Arc::new(then);
     }
 
     /// How many requests came.
@@ -125,6 +137,12 @@ async fn answer(State(store): State<Arc<Store>>, request: Request) -> Response {
         Fate::LostBefore => return cut(),
         Fate::LostAfter => {
             carry(&store, &parts.method, &parts.uri, &parts.headers, bytes).await;
+            return cut();
+        }
+        Fate::LostAfterThen => {
+            carry(&store, &parts.method, &parts.uri, &parts.headers, bytes).await;
+            let then = Arc::clone(&*store.then.lock().unwrap());
+            tokio::task::spawn_blocking(move || then()).await.unwrap();
             return cut();
         }
         Fate::Unavailable => return unavailable(),

@@ -12,6 +12,7 @@
 
 mod bucket;
 mod http;
+mod proxy;
 mod support;
 
 mod account;
@@ -19,6 +20,7 @@ mod architecture;
 mod bad_input;
 mod cache;
 mod command_line;
+mod crashes;
 mod docs;
 mod doctor;
 mod findings;

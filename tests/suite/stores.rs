@@ -113,16 +113,16 @@ fn a_store_whose_conditions_do_not_hold_is_refused() {
 
 #[test]
 fn a_flaky_store_never_looks_like_a_conflict() {
-    // Every storage call of an apply fails in turn, in each of four ways (P10).
+    // Every storage call of an apply fails in turn, in each of five ways (P10).
     let bucket = Bucket::start(Honesty::Atomic);
     let project = in_bucket(&bucket);
     let _ = project.run(["state", "init"]).exits(0);
     project.write_template("a", "0");
     let _ = project.run(["apply", "--yes"]).exits(0);
-    let fates = [Fate::LostBefore, Fate::LostAfter, Fate::Unavailable, Fate::UnavailableAfter];
-    for round in 0..100_u64 {
-        let fate = fates[usize::try_from(round % 4).unwrap()];
-        let at = round / 4 + 1;
+    let fates = [Fate::LostBefore, Fate::LostAfter, Fate::Unavailable, Fate::UnavailableAfter, Fate::Slow(300)];
+    for round in 0..125_u64 {
+        let fate = fates[usize::try_from(round % 5).unwrap()];
+        let at = round / 5 + 1;
         bucket.reset();
         bucket.judge(move |number, _, _| if number == at { fate } else { Fate::Fine });
         project.write_template("a", &round.to_string());

@@ -1,0 +1,168 @@
+//! Between letterpress and the built-in service: counts the template calls, and at the one that a test chose it kills the caller or loses the answer.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::http::Client;
+use crate::support::Service;
+
+/// What happens at the chosen call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deed {
+    /// The caller is killed; the service never sees the call.
+    KillBefore,
+    /// The service carries the call out, and the caller is killed before it hears of it.
+    KillAfter,
+    /// The service carries the call out, and the answer is lost.
+    LoseAnswer,
+}
+
+#[derive(Default)]
+struct Plan {
+    seen: u64,
+    at: Option<(u64, Deed)>,
+    caller: Option<Pid>,
+    done: bool,
+}
+
+struct Inner {
+    client: Client,
+    plan: Mutex<Plan>,
+}
+
+/// A running proxy; it ends with the test process.
+#[derive(Clone)]
+pub struct Proxy {
+    address: SocketAddr,
+    inner: Arc<Inner>,
+}
+
+impl Proxy {
+    /// Starts in front of a service.
+    pub fn start(service: &Service) -> Self {
+        let inner = Arc::new(Inner { client: Client::of(service), plan: Mutex::default() });
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let address = listener.local_addr().unwrap();
+        let app = Router::new().fallback(forward).with_state(Arc::clone(&inner));
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async move {
+                let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+                axum::serve(listener, app).await.unwrap();
+            });
+        });
+        Self { address, inner }
+    }
+
+    /// Where it listens.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Counts from zero again, and does `deed` at the `at`-th template call from now on.
+    pub fn plan(&self, at: Option<(u64, Deed)>) {
+        *self.inner.plan.lock().unwrap() = Plan { at, ..Plan::default() };
+    }
+
+    /// Starts the caller that may be killed; no call is answered before its id is known.
+    pub fn spawn(&self, mut command: std::process::Command) -> std::process::Child {
+        let mut plan = self.inner.plan.lock().unwrap();
+        let child = command.spawn().unwrap();
+        plan.caller = Pid::from_raw(i32::try_from(child.id()).unwrap());
+        child
+    }
+
+    /// Kills the caller now; for other places than the proxy.
+    pub fn killer(&self) -> impl Fn() + Send + Sync + 'static {
+        let inner = Arc::clone(&self.inner);
+        move || {
+            let mut plan = inner.plan.lock().unwrap();
+            plan.done = true;
+            kill(plan.caller);
+        }
+    }
+
+    /// The caller, for signals from elsewhere.
+    pub fn caller(&self) -> Caller {
+        Caller(Arc::clone(&self.inner))
+    }
+
+    /// Whether the deed was done.
+    pub fn is_done(&self) -> bool {
+        self.inner.plan.lock().unwrap().done
+    }
+}
+
+/// Whoever was spawned last.
+pub struct Caller(Arc<Inner>);
+
+impl Caller {
+    /// Its process.
+    pub fn pid(&self) -> Pid {
+        self.0.plan.lock().unwrap().caller.unwrap()
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).unwrap();
+    }
+}
+
+fn kill(caller: Option<Pid>) {
+    if let Some(pid) = caller {
+        // It may have ended by itself.
+        let _ = kill_process(pid, Signal::KILL);
+    }
+}
+
+async fn forward(State(inner): State<Arc<Inner>>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let Ok(bytes) = axum::body::to_bytes(body, 64 << 20).await else {
+        return StatusCode::BAD_REQUEST.into_response();
+    };
+    let path = parts.uri.path().to_owned();
+    let deed = {
+        let mut plan = inner.plan.lock().unwrap();
+        let counts = path == "/template/create";
+        plan.seen += u64::from(counts);
+        let seen = plan.seen;
+        let deed = plan.at.filter(|(at, _)| counts && *at == seen).map(|(_, deed)| deed);
+        plan.done |= deed.is_some();
+        if deed == Some(Deed::KillBefore) {
+            kill(plan.caller);
+        }
+        deed
+    };
+    if deed == Some(Deed::KillBefore) {
+        return cut();
+    }
+    let sender = Arc::clone(&inner);
+    let reply = tokio::task::spawn_blocking(move || sender.client.send("POST", &path, &[], &bytes)).await.unwrap();
+    match deed {
+        Some(Deed::KillAfter) => {
+            kill(inner.plan.lock().unwrap().caller);
+            cut()
+        }
+        Some(_) => cut(),
+        None => match reply {
+            Ok(reply) => {
+                (StatusCode::from_u16(reply.status).unwrap(), [("content-type", "application/json")], reply.body)
+                    .into_response()
+            }
+            Err(_) => StatusCode::BAD_GATEWAY.into_response(),
+        },
+    }
+}
+
+fn cut() -> Response {
+    let broken = futures_util::stream::once(async { Err::<Bytes, _>(std::io::Error::other("cut")) });
+    Response::builder().header("content-length", "1000").body(Body::from_stream(broken)).unwrap()
+}
