@@ -1,8 +1,8 @@
 //! Showing HTML of strangers (safety P17): it runs nothing, loads nothing, calls nobody.
 //!
-//! Each measure alone would do for most of it: the `sandbox` attribute of the frame, the `sandbox` directive of the answer (for whoever opens the address by itself), a policy
-//! that loads nothing but `data:` pictures and inline style, `frame-src 'self'` of the page around it (a link cannot lead the frame elsewhere), and, since no policy governs
-//! `<link rel=preconnect>`, no `<link>` at all.
+//! Each measure alone would do for most of it: the `sandbox` attribute of the frame, the `sandbox` directive of the answer (for whoever opens the
+//! address by itself), a policy that loads nothing but `data:` pictures and inline style, and `frame-src 'self'` of the page around it. No policy governs
+//! the connections that a browser opens in advance, for `<link rel=preconnect>` and for navigations that it then blocks: those elements are renamed.
 
 use axum::http::HeaderValue;
 use axum::response::{Html, IntoResponse as _, Response};
@@ -22,23 +22,37 @@ pub fn frame(title: &str, address: &str) -> Markup {
 
 /// The framed document. Pictures that the mail brings along (`cid:`) are shown, others are not.
 pub fn document(source: &str, inline: &[Attachment]) -> Response {
-    let mut response = Html(with_pictures(without_links(source), inline)).into_response();
+    let mut response = Html(with_pictures(disarmed(source), inline)).into_response();
     response.headers_mut().insert("content-security-policy", HeaderValue::from_static(POLICY));
     response
 }
 
-/// Every `<link` becomes the unknown element `<no-link`. A browser's tokenizer knows a tag only by `<` directly before its name, so no
-/// context can hide one from this.
-fn without_links(source: &str) -> String {
-    let mut out = String::with_capacity(source.len());
+/// Elements that connect or navigate by themselves.
+const DEAD: [&str; 8] = ["link", "base", "iframe", "frame", "object", "embed", "portal", "fencedframe"];
+/// Elements that navigate when somebody clicks.
+const CLICKED: [&str; 3] = ["a", "area", "form"];
+
+/// The source with each of [`DEAD`] renamed, and each of [`CLICKED`] aimed at a new window, which the sandbox does not open.
+///
+/// A browser's tokenizer knows a tag only by `<` directly before its name, so no context can hide one from this; and of two
+/// attributes with one name it takes the first.
+fn disarmed(source: &str) -> String {
+    let mut out = String::with_capacity(source.len() + 64);
     let mut rest = source;
     while let Some(at) = rest.find('<') {
         let (before, tag) = rest.split_at(at + 1);
         out.push_str(before);
-        if tag.as_bytes().get(..4).is_some_and(|name| name.eq_ignore_ascii_case(b"link")) {
+        let length = tag.bytes().take_while(u8::is_ascii_alphabetic).count();
+        let (name, after) = tag.split_at(length);
+        if DEAD.iter().any(|dead| name.get(..dead.len()).is_some_and(|start| start.eq_ignore_ascii_case(dead))) {
             out.push_str("no-");
         }
-        rest = tag;
+        out.push_str(name);
+        let ends = after.starts_with(|c: char| c.is_ascii_whitespace() || matches!(c, '/' | '>'));
+        if ends && CLICKED.iter().any(|clicked| name.eq_ignore_ascii_case(clicked)) {
+            out.push_str(" target=_blank ");
+        }
+        rest = after;
     }
     out.push_str(rest);
     out
@@ -66,12 +80,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_link_element_is_left_wherever_it_hides() {
-        let source = "<LINK rel=preconnect><!--<link>--><style></style><lInK/><a>link</a><<link";
-        assert_eq!(
-            without_links(source),
-            "<no-LINK rel=preconnect><!--<no-link>--><style></style><no-lInK/><a>link</a><<no-link"
-        );
+    fn no_element_that_connects_is_left_wherever_it_hides() {
+        for (source, shown) in [
+            ("<LINK rel=preconnect>", "<no-LINK rel=preconnect>"),
+            ("<!--<link>--><style></style><lInK/>", "<!--<no-link>--><style></style><no-lInK/>"),
+            ("<<link <a>link</a>", "<<no-link <a target=_blank >link</a>"),
+            ("<iframe/src=x><FRAMESET><embed\0>", "<no-iframe/src=x><no-FRAMESET><no-embed\0>"),
+            ("<A\nhref=x target=_self>", "<A target=_blank \nhref=x target=_self>"),
+            ("<address><abbr><a-b><form/action=x>", "<address><abbr><a-b><form target=_blank /action=x>"),
+            ("a < b <é <", "a < b <é <"),
+        ] {
+            assert_eq!(disarmed(source), shown);
+        }
     }
 
     #[test]

@@ -58,7 +58,7 @@ pub async fn show(State(service): Shared) -> Result<Response, NoPage> {
         section aria-labelledby="errors" {
             h2 id="errors" { "Error codes" }
             p { "The interface names three codes and no status. Codes of 9000 and above, and every status, are this service's own." }
-            div .scroll tabindex="0" role="region" aria-label="Error codes" {
+            div .scroll tabindex="0" role="region" aria-label="Table of error codes" {
                 table {
                     thead { tr { th scope="col" { "Code" } th scope="col" { "Status" } th scope="col" { "Meaning" } } }
                     tbody { @for kind in TABLE { tr { td { (kind.code) } td { (kind.http.as_u16()) } td { (kind.meaning) } } } }
