@@ -95,7 +95,7 @@ test('templates: from the list into every part and an older version', async () =
   assert.equal(await page.getByRole('heading', { level: 1 }).textContent(), 'letterpress-placeholder');
   await page.getByRole('link', { name: 'Show the newest' }).click();
   assert.equal(await page.getByRole('heading', { level: 1 }).textContent(), 'Welcome');
-  await page.getByRole('link', { name: 'request' }).first().click();
+  await page.getByRole('link', { name: 'request', exact: true }).click();
   assert.match(await page.getByRole('heading', { level: 1 }).textContent(), /POST \/template\/create/);
 });
 
