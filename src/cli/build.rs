@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 
+use super::report::eml;
 use super::{Context, Exit, Failure, checked};
 use crate::client::body;
 use crate::desired::{Key, Template};
@@ -18,7 +19,7 @@ pub struct Args {
     /// Only these templates
     #[arg(value_name = "KEY")]
     keys: Vec<Key>,
-    /// Write `KEY.json` files into this folder
+    /// Write one file for each template into this folder: `KEY.json` or `KEY.eml`
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// The form
@@ -30,6 +31,8 @@ pub struct Args {
 enum Format {
     /// The body of `/template/create`
     Json,
+    /// A mail that a mail client opens; with several templates it needs `--out`
+    Eml,
 }
 
 /// Runs the command.
@@ -38,7 +41,6 @@ enum Format {
 ///
 /// Findings in the files, a key without a folder, or a folder that cannot be written.
 pub fn run(context: &Context, args: &Args) -> anyhow::Result<Exit> {
-    let Format::Json = args.format;
     let project = checked::project(context)?;
     let environment = checked::environment(context, &project)?;
     let found = checked::require(context, &project, environment)?;
@@ -46,11 +48,19 @@ pub fn run(context: &Context, args: &Args) -> anyhow::Result<Exit> {
         return Err(unknown(key, found.folders.iter()).into());
     }
     let all = args.keys.is_empty();
-    let keys = found.folders.iter().filter(|key| all || args.keys.contains(key));
+    let keys: Vec<&Key> = found.folders.iter().filter(|key| all || args.keys.contains(key)).collect();
+    if args.format == Format::Eml && args.out.is_none() && keys.len() > 1 {
+        let help = "name one key, or a folder with `--out DIR`";
+        return Err(Failure::new(Exit::Usage, "several mails do not fit into one stream").help(help).into());
+    }
     for key in keys {
         let template = checked::template(&project, environment, key)?;
         match &args.out {
-            Some(folder) => write(folder, &template)?,
+            Some(folder) => write(folder, &template, args.format)?,
+            None if args.format == Format::Eml => {
+                let mail = eml::render(&template)?;
+                context.terminal.stream(|out| out.write_all(&mail))?;
+            }
             None => context.terminal.stream(|out| {
                 body::write(&template, None, out)?;
                 out.write_all(b"\n")
@@ -60,14 +70,21 @@ pub fn run(context: &Context, args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn write(folder: &std::path::Path, template: &Template) -> anyhow::Result<()> {
-    let path = folder.join(format!("{}.json", template.key));
+fn write(folder: &std::path::Path, template: &Template, format: Format) -> anyhow::Result<()> {
+    let (ending, mail) = match format {
+        Format::Json => ("json", None),
+        Format::Eml => ("eml", Some(eml::render(template)?)),
+    };
+    let path = folder.join(format!("{}.{ending}", template.key));
     let save = || -> io::Result<()> {
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent)?;
         }
         let mut out = io::BufWriter::new(fs::File::create(&path)?);
-        body::write(template, None, &mut out)?;
+        match &mail {
+            Some(mail) => out.write_all(mail)?,
+            None => body::write(template, None, &mut out)?,
+        }
         out.flush()
     };
     save().with_context(|| format!("{} cannot be written", path.display()))

@@ -19,6 +19,7 @@ mod account;
 mod architecture;
 mod bad_input;
 mod cache;
+mod build;
 mod command_line;
 mod crashes;
 mod docs;
