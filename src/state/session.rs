@@ -242,13 +242,22 @@ impl Session {
 
     async fn take(
         location: &Location,
+        run: Run,
+        timeout: Duration,
+        force: bool,
+        tell: impl FnMut(&Waiting),
+    ) -> Result<Self, Error> {
+        Self::take_in(Register::open(location)?, location.to_string(), run, timeout, force, tell).await
+    }
+
+    pub(super) async fn take_in(
+        register: Register,
+        place: String,
         mut run: Run,
         timeout: Duration,
         force: bool,
         mut tell: impl FnMut(&Waiting),
     ) -> Result<Self, Error> {
-        let register = Register::open(location)?;
-        let place = location.to_string();
         // Whoever has no state must not get a folder made for it.
         load(&register, &place).await?;
         wait_for_lock(&register, &place, &run, timeout, &mut tell).await?;

@@ -19,13 +19,21 @@ pub struct Folder {
     lock: Option<File>,
     /// Writes that are under way in other folders' temp names; only to keep names apart.
     written: u64,
+    #[cfg(test)]
+    pub(crate) fault: Option<super::fault::Fault>,
 }
 
 impl Folder {
     /// A folder, there or not.
     #[must_use]
     pub fn at(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), lock: None, written: 0 }
+        Self {
+            path: path.into(),
+            lock: None,
+            written: 0,
+            #[cfg(test)]
+            fault: None,
+        }
     }
 
     /// Where it is.
@@ -82,7 +90,8 @@ impl Folder {
             Call::Get { name } => self.read(name).map(Reply::Got),
             Call::Swap { expected, bytes } => self.swap(expected.as_ref(), bytes),
             Call::Put { name, bytes } => self.replace(name, bytes).map(|()| Reply::Done),
-            Call::Delete { name } => match fs::remove_file(self.path.join(name)) {
+            Call::Delete { name } => match self.step(Step::Remove).and_then(|()| fs::remove_file(self.path.join(name)))
+            {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
                 _ => Ok(Reply::Done),
             },
@@ -128,26 +137,62 @@ impl Folder {
         if let Some(folder) = target.parent().filter(|folder| *folder != self.path) {
             fs::create_dir_all(folder)?;
         }
-        let written = write_new(&temporary, bytes).and_then(|()| fs::rename(&temporary, &target));
-        if let Err(error) = written {
-            let _ = fs::remove_file(&temporary);
+        if let Err(error) = self.write_new(&temporary, bytes).and_then(|()| self.rename(&temporary, &target)) {
+            if self.step(Step::Remove).is_ok() {
+                let _ = fs::remove_file(&temporary);
+            }
             return Err(error);
         }
+        self.step(Step::SyncFolder)?;
         sync_folder(target.parent().unwrap_or(&self.path))
     }
+
+    fn write_new(&mut self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        private(&mut options);
+        self.step(Step::Create)?;
+        let mut file = options.open(path)?;
+        if let Err(error) = self.step(Step::Write) {
+            // What a full disk takes of a write that fails.
+            let _ = file.write_all(&bytes[..bytes.len() / 2]);
+            return Err(error);
+        }
+        file.write_all(bytes)?;
+        self.step(Step::Sync)?;
+        file.sync_all()
+    }
+
+    fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
+        self.step(Step::Rename)?;
+        fs::rename(from, to)
+    }
+
+    /// Before each thing that a disk can fail at: tests let it fail.
+    #[cfg_attr(not(test), expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "tests let it fail"))]
+    fn step(&mut self, step: Step) -> io::Result<()> {
+        #[cfg(test)]
+        if let Some(fault) = &mut self.fault {
+            return fault.step(step);
+        }
+        let _ = step;
+        Ok(())
+    }
+}
+
+/// What a disk can fail at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    Create,
+    Write,
+    Sync,
+    Rename,
+    SyncFolder,
+    Remove,
 }
 
 fn token(bytes: &[u8]) -> Token {
     Token(Digest::of(bytes).to_string())
-}
-
-fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    private(&mut options);
-    let mut file = options.open(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
 }
 
 #[cfg(unix)]

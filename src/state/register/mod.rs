@@ -2,6 +2,8 @@
 
 #[cfg(feature = "clouds")]
 mod bucket;
+#[cfg(test)]
+mod fault;
 mod folder;
 
 use std::sync::{Arc, Mutex, PoisonError};
