@@ -7,6 +7,7 @@ mod build;
 pub mod checked;
 mod completions;
 pub mod dates;
+pub mod diff;
 mod doctor;
 pub mod environment;
 mod exit;
@@ -18,6 +19,7 @@ pub mod interrupt;
 pub mod keep;
 pub mod place;
 pub mod plan;
+mod promotion;
 pub mod report;
 pub mod runtime;
 mod sandbox;
@@ -87,7 +89,8 @@ enum Command {
     New(init::NewArgs),
     Validate(validate::ValidateArgs),
     Explain(explain::ExplainArgs),
-    Plan(plan::Args),
+    Plan(Box<plan::Args>),
+    Diff(diff::Args),
     Apply(Box<apply::Args>),
     Build(build::Args),
     Ids(ids::Args),
@@ -146,6 +149,7 @@ fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Validate(args) => validate::run(context, &args),
         Command::Explain(args) => explain::run(context, &args),
         Command::Plan(args) => plan::run(context, &args),
+        Command::Diff(args) => diff::run(context, &args),
         Command::Schema(args) => schema::run(context, &args),
         Command::Completions(args) => completions::completions(context, &args),
         Command::Man(args) => completions::man(context, &args),

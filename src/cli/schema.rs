@@ -22,6 +22,8 @@ enum Document {
     Validate,
     /// `plan --format json`
     Plan,
+    /// `diff --format json`
+    Diff,
     /// `account --format json`
     Account,
     /// `doctor --format json`
@@ -41,6 +43,7 @@ impl Document {
             Self::Config => schema_for!(source::ConfigSchema),
             Self::Validate => schema_for!(report::findings_json::Report<'_>),
             Self::Plan => schema_for!(report::plan_json::PlanJson),
+            Self::Diff => schema_for!(report::diff_text::DiffJson),
             Self::Account => schema_for!(account::AccountJson),
             Self::Doctor => schema_for!(doctor::DoctorJson<'_>),
             Self::Suppressions => suppressions::schemas::list(),

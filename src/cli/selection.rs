@@ -1,5 +1,7 @@
 //! `--only` and `--exclude`: which keys a command works on.
 
+use std::collections::BTreeSet;
+
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::{Exit, Failure};
@@ -21,6 +23,7 @@ pub struct SelectionArgs {
 pub struct Selection {
     only: Option<GlobSet>,
     exclude: GlobSet,
+    without: BTreeSet<Key>,
 }
 
 impl SelectionArgs {
@@ -31,7 +34,7 @@ impl SelectionArgs {
     /// A [`Failure`] with exit 64 that names the glob.
     pub fn read(&self) -> Result<Selection, Failure> {
         let only = if self.only.is_empty() { None } else { Some(set(&self.only)?) };
-        Ok(Selection { only, exclude: set(&self.exclude)? })
+        Ok(Selection { only, exclude: set(&self.exclude)?, without: BTreeSet::new() })
     }
 }
 
@@ -39,13 +42,22 @@ impl Selection {
     /// Whether a key is selected.
     #[must_use]
     pub fn selects(&self, key: &Key) -> bool {
-        self.only.as_ref().is_none_or(|only| only.is_match(key.as_str())) && !self.exclude.is_match(key.as_str())
+        self.only.as_ref().is_none_or(|only| only.is_match(key.as_str()))
+            && !self.exclude.is_match(key.as_str())
+            && !self.without.contains(key)
+    }
+
+    /// The same without some keys.
+    #[must_use]
+    pub fn without(mut self, keys: BTreeSet<Key>) -> Self {
+        self.without.extend(keys);
+        self
     }
 
     /// Whether every key is selected.
     #[must_use]
     pub fn is_everything(&self) -> bool {
-        self.only.is_none() && self.exclude.is_empty()
+        self.only.is_none() && self.exclude.is_empty() && self.without.is_empty()
     }
 }
 

@@ -46,22 +46,6 @@ fn a_missing_state_of_a_real_service_ends_with_5_and_says_the_way_out() {
     project.run(["plan"]).exits(5).stderr_has("has no state").stderr_has("letterpress state init");
 }
 
-/// Holds a published schema against the code; `LETTERPRESS_TEST_UPDATE=1` writes it again.
-fn published(name: &str, schema: &schemars::Schema) {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schema").join(name);
-    let text = serde_json::to_string_pretty(schema).unwrap() + "\n";
-    if std::env::var_os("LETTERPRESS_TEST_UPDATE").is_some() {
-        std::fs::write(&path, &text).unwrap();
-    }
-    let published = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(published == text, "{} is stale: run the test with LETTERPRESS_TEST_UPDATE=1", path.display());
-}
-
-#[test]
-fn the_schema_of_the_json_form_is_published() {
-    published("plan.json", &letterpress::cli::report::plan_json::schema());
-}
-
 #[test]
 fn a_new_template_is_described_in_json_and_only_counted_without_diffs() {
     let project = Project::new().template("welcome");
@@ -134,4 +118,55 @@ fn the_page_holds_both_mails_in_frames_that_can_do_nothing() {
     for outside in ["http://", "https://", "<script", "src=\"//"] {
         assert!(!page.contains(outside), "the page has {outside}");
     }
+}
+
+/// Two environments, each with a built-in service and overrides of its own.
+fn two_environments() -> Project {
+    Project::empty().file(
+        "letterpress.toml",
+        "environment = \"staging\"\n[environments.staging]\nbase_url = \"sandbox\"\n[environments.production]\nbase_url = \"sandbox\"\n",
+    )
+}
+
+#[test]
+fn only_what_staging_has_live_is_promoted() {
+    let project = two_environments().template("welcome").template("receipt");
+    project.run(["apply", "--yes", "-e", "staging", "--only", "welcome"]).exits(0);
+    let outcome = project.run(["plan", "-e", "production", "--from", "staging"]).exits(0);
+    outcome
+        .stdout_has("+ create  welcome")
+        .stdout_has("Plan: 1 to create; 0 unchanged, 1 left out.")
+        .stderr_has("held back, since `staging` does not have them live as the files are now: receipt");
+
+    // What changed after staging was applied waits as well.
+    project.write_template("welcome", "Newer");
+    project.run(["plan", "-e", "production", "--from", "staging"]).exits(0).stdout_has("Nothing changes");
+    project.run(["apply", "--yes", "-e", "staging"]).exits(0);
+    project.run(["apply", "--yes", "-e", "production", "--from", "staging"]).exits(0).stdout_has("2 created");
+
+    // A folder that is gone is retired in production only once it is in staging.
+    std::fs::remove_dir_all(project.path("templates/receipt")).unwrap();
+    project.run(["plan", "-e", "production", "--from", "staging"]).exits(0).stdout_has("Nothing changes");
+    project.run(["apply", "--yes", "-e", "staging"]).exits(0);
+    project.run(["plan", "-e", "production", "--from", "staging"]).exits(0).stdout_has("- retire  receipt");
+    project.run(["plan", "-e", "staging", "--from", "staging"]).exits(64);
+    project.run(["plan", "-e", "staging", "--from", "nowhere"]).exits(64);
+}
+
+#[test]
+fn two_environments_are_compared_by_what_was_applied() {
+    let project = two_environments().template("welcome").template("receipt").template("same");
+    project.run(["apply", "--yes", "-e", "staging"]).exits(0);
+    project.run(["apply", "--yes", "-e", "production", "--exclude", "receipt"]).exits(0);
+    project.write("templates/welcome/body.txt", "Hello\n\nAnother line for the reader.\n");
+    project.run(["apply", "--yes", "-e", "staging"]).exits(0);
+    let outcome = project.run(["diff", "production", "staging", "--detailed-exitcode"]).exits(2);
+    assert_eq!(
+        outcome.stdout,
+        "production → staging\n\n  + receipt  only in staging\n  ~ welcome\n      plaintext: 30 B → 36 B\n        [-A-]{+Another+} line for the reader.\n        source: +1 -1 lines (`--diff all` shows them)\n\n2 differences, 1 the same.\n"
+    );
+    let json = project.run(["diff", "production", "staging", "--format", "json"]).exits(0).json();
+    assert_eq!(json["differences"][0]["difference"], "only_new");
+    assert_eq!(json["differences"][1]["changes"]["parts"][0]["part"], "plaintext");
+    project.run(["diff", "staging", "staging"]).exits(0).stdout_has("No difference between `staging` and `staging`");
 }

@@ -19,7 +19,7 @@ use super::report::plan_detail::{Layers, Layout};
 use super::report::{plan_json, plan_text};
 use super::selection::{Selection, SelectionArgs};
 use super::service::{self, Service};
-use super::{Context, Exit, Failure, place, runtime, who};
+use super::{Context, Exit, Failure, place, promotion, runtime, who};
 use crate::apply::{self, Config, Means};
 use crate::desired::Key;
 use crate::plan::{Options, Plan, PlanFile, Stale, Step};
@@ -43,6 +43,9 @@ pub struct Args {
     yes: bool,
     #[command(flatten)]
     selection: SelectionArgs,
+    /// Only what the environment ENV has live, as the files are now: promotion
+    #[arg(long, value_name = "ENV", env = "LETTERPRESS_FROM", conflicts_with = "file")]
+    from: Option<String>,
     /// Send every template again, also unchanged ones: undoes edits in the service's web page
     #[arg(long, conflicts_with = "file")]
     reassert: bool,
@@ -93,6 +96,7 @@ pub fn run(context: &Context, args: &Args) -> anyhow::Result<Exit> {
         Some(file) if context.global.environment.is_none() => checked::named(&project, Some(&file.plan().environment))?,
         _ => checked::environment(context, &project)?,
     };
+    let selection = promotion::narrow(context, &project, environment, args.from.as_deref(), selection)?;
     let found = checked::require(context, &project, environment)?;
     let job = Job { context, args, project: &project, environment, found, selection, file };
     runtime::run(job.run())

@@ -13,7 +13,7 @@ use super::report::plan_detail::{Layers, Layout};
 use super::report::plan_html::{self, Mails};
 use super::report::{plan_json, plan_markdown, plan_text};
 use super::selection::{Selection, SelectionArgs};
-use super::{Context, Exit, place, runtime};
+use super::{Context, Exit, place, promotion, runtime};
 use crate::desired::Key;
 use crate::plan::{self, Options, Plan, PlanFile};
 use crate::source::{Environment, Project};
@@ -34,6 +34,9 @@ pub struct Args {
     detailed_exitcode: bool,
     #[command(flatten)]
     selection: SelectionArgs,
+    /// Only what the environment ENV has live, as the files are now: promotion
+    #[arg(long, value_name = "ENV", env = "LETTERPRESS_FROM")]
+    from: Option<String>,
     /// Which layers of a changed body to show; `words` for text, `all` for the other forms
     #[arg(long, value_enum, value_name = "LAYERS", env = "LETTERPRESS_DIFF")]
     diff: Option<Layers>,
@@ -66,6 +69,7 @@ pub fn run(context: &Context, args: &Args) -> anyhow::Result<Exit> {
     let selection = args.selection.read()?;
     let project = Arc::new(checked::project(context)?);
     let environment = checked::environment(context, &project)?;
+    let selection = promotion::narrow(context, &project, environment, args.from.as_deref(), selection)?;
     let checked = checked::require(context, &project, environment)?;
     let state = state(&project, environment)?;
     let plan = make(environment, &checked, &state, &selection, false);

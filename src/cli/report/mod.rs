@@ -1,6 +1,7 @@
 //! One file per output format. Each turns a value into text; nothing here prints.
 
 pub mod concise;
+pub mod diff_text;
 pub mod eml;
 pub mod findings_json;
 pub mod github;

@@ -93,12 +93,6 @@ pub fn value(plan: &Plan) -> PlanJson {
     detailed(plan, &BTreeMap::new())
 }
 
-/// The JSON Schema of [`PlanJson`], as published in docs/schema/plan.json.
-#[must_use]
-pub fn schema() -> schemars::Schema {
-    schemars::schema_for!(PlanJson)
-}
-
 /// The plan as the value that is printed, with what changes inside the templates.
 #[must_use]
 pub fn detailed(plan: &Plan, details: &BTreeMap<Key, Detail>) -> PlanJson {
