@@ -1,0 +1,105 @@
+//! Projects to measure on.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use super::corpus;
+use super::process::Task;
+use super::service::Service;
+
+/// A project in a folder, with the program that works on it.
+pub struct Project {
+    pub folder: PathBuf,
+    letterpress: PathBuf,
+    key: String,
+}
+
+impl Project {
+    /// A project of so many templates.
+    pub fn new(work: &Path, letterpress: &Path, count: usize) -> Self {
+        let folder = work.join(format!("corpus-{count}"));
+        corpus::write(&folder.join("templates"), count);
+        let project = Self { folder, letterpress: letterpress.to_owned(), key: String::new() };
+        project.configure("sandbox");
+        project
+    }
+
+    /// A project of so many templates with one attachment of so many bytes each.
+    pub fn heavy(work: &Path, letterpress: &Path, count: usize, bytes: usize) -> Self {
+        let folder = work.join(format!("heavy-{count}"));
+        for index in 0..count {
+            let template = folder.join(format!("templates/heavy-{index:03}"));
+            fs::create_dir_all(&template).unwrap();
+            let manifest = format!(
+                "name: Heavy {index}\nsubject: Files\nsender_email: a@example.com\nattachments: [{{ path: file.bin }}]\n"
+            );
+            fs::write(template.join("manifest.yaml"), manifest).unwrap();
+            fs::write(template.join("body.txt"), "A file for you.\n").unwrap();
+            fs::write(template.join("file.bin"), vec![u8::try_from(index % 256).unwrap(); bytes]).unwrap();
+        }
+        let project = Self { folder, letterpress: letterpress.to_owned(), key: String::new() };
+        project.configure("sandbox");
+        project
+    }
+
+    fn configure(&self, url: &str) {
+        let config =
+            format!("environment = \"bench\"\n\n[environments.bench]\nbase_url = \"{url}\"\nconcurrency = 16\n");
+        fs::write(self.folder.join("letterpress.toml"), config).unwrap();
+    }
+
+    /// Points it at a service that has nothing yet.
+    pub fn connect(&mut self, service: &Service) {
+        let _ = fs::remove_dir_all(self.folder.join(".letterpress"));
+        self.configure(&service.url);
+        self.key.clone_from(&service.key);
+        self.task(&["state", "init"]).run();
+    }
+
+    /// letterpress on this project.
+    pub fn task(&self, arguments: &[&str]) -> Task {
+        Task::new(&self.folder, self.letterpress.as_os_str(), arguments).with("LETTERPRESS_API_KEY", &self.key)
+    }
+
+    /// Writes one body again, another one each time.
+    pub fn change(&self, round: usize) {
+        let body = self.folder.join("templates/team-000/template-00001/body.txt");
+        let text = fs::read_to_string(&body).unwrap();
+        let first = text.split("\nChange ").next().unwrap().trim_end();
+        fs::write(&body, format!("{first}\n\nChange {round}\n")).unwrap();
+    }
+
+    /// Runs until the stat cache takes every file for unchanged: those that changed in the last two seconds are read again.
+    pub fn settle(&self) {
+        std::thread::sleep(Duration::from_millis(2100));
+        self.task(&["validate", "-q"]).run();
+    }
+
+    /// Puts the templates into a git repository, for `git status` to look at.
+    pub fn commit(&self) {
+        if self.folder.join(".git").exists() {
+            return;
+        }
+        fs::write(self.folder.join(".gitignore"), ".letterpress/\nletterpress.toml\n*.done\n").unwrap();
+        for arguments in [
+            &["init", "-q"][..],
+            &["add", "-A"],
+            &[
+                "-c",
+                "user.name=bench",
+                "-c",
+                "user.email=bench@example.com",
+                "-c",
+                "gc.auto=0",
+                "commit",
+                "-q",
+                "-m",
+                "corpus",
+            ],
+        ] {
+            assert!(Command::new("git").args(arguments).current_dir(&self.folder).status().unwrap().success());
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! The rows of the table. Each measures one promise of the performance design and its peer.
+
+use std::path::PathBuf;
+
+use super::hash;
+use super::process::{Cost, Task, median, medians};
+use super::project::Project;
+use super::service::Service;
+use super::table::Line;
+
+/// What every row is given.
+pub struct Bench {
+    pub letterpress: PathBuf,
+    /// Where corpora are kept.
+    pub work: PathBuf,
+    pub rounds: usize,
+}
+
+type Row = (&'static str, &'static str, fn(&Bench) -> Vec<Line>);
+
+/// Name, what it measures, how.
+pub const ROWS: &[Row] = &[
+    ("start", "start against `git --version`", start),
+    ("validate", "uncached validate against hashing every file; memory", validate),
+    ("growth", "uncached validate of 1,000 and 10,000 folders", growth),
+    ("changed", "validate of one changed folder", changed),
+    ("latency", "apply of 1,000 new templates to a service that answers in 50 ms", latency),
+    ("status", "apply of 10,000 new templates; unchanged validate and plan against `git status`", status),
+    ("heavy", "apply of 200 templates with 7 MB each", heavy),
+    ("sandbox", "creates a second of the built-in service", sandbox),
+    ("large", "100,000 folders", large),
+];
+
+impl Bench {
+    fn project(&self, count: usize) -> Project {
+        Project::new(&self.work, &self.letterpress, count)
+    }
+}
+
+fn ratio(a: Cost, b: Cost) -> f64 {
+    a.wall / b.wall
+}
+
+fn versus(a: Cost, b: Cost) -> String {
+    let ms = |seconds: f64| seconds * 1000.0;
+    format!("{:.1} ms against {:.1} ms; CPU {:.1} ms against {:.1} ms", ms(a.wall), ms(b.wall), ms(a.cpu), ms(b.cpu))
+}
+
+fn start(bench: &Bench) -> Vec<Line> {
+    let ours = Task::new(&bench.work_folder(), bench.letterpress.as_os_str(), &["--version"]);
+    let git = Task::new(&bench.work_folder(), "git", &["--version"]);
+    let [ours, git] = medians(bench.rounds * 6, [&ours, &git]);
+    vec![Line::new("start", 2.0, ratio(ours, git), "× `git --version`", versus(ours, git))]
+}
+
+impl Bench {
+    fn work_folder(&self) -> PathBuf {
+        std::fs::create_dir_all(&self.work).unwrap();
+        self.work.clone()
+    }
+}
+
+fn hasher(project: &Project) -> Task {
+    Task::new(&project.folder, std::env::current_exe().unwrap(), &hash::arguments("templates"))
+}
+
+fn validate(bench: &Bench) -> Vec<Line> {
+    let project = bench.project(10_000);
+    let ours = project.task(&["validate", "-q", "--no-cache"]);
+    let [ours, peer] = medians(bench.rounds, [&ours, &hasher(&project)]);
+    vec![
+        Line::new(
+            "`validate` of 10,000, nothing cached",
+            1.5,
+            ratio(ours, peer),
+            "× hashing every file",
+            versus(ours, peer),
+        ),
+        Line::new("memory of that", 80.0, ours.memory, " MB", "largest resident set".to_owned()),
+    ]
+}
+
+fn growth(bench: &Bench) -> Vec<Line> {
+    let (small, large) = (bench.project(1_000), bench.project(10_000));
+    let uncached = ["validate", "-q", "--no-cache"];
+    let [a, b] = medians(bench.rounds, [&small.task(&uncached), &large.task(&uncached)]);
+    let detail = format!("{:.1} µs and {:.1} µs a folder", a.wall * 1e3, b.wall * 1e2);
+    vec![Line::new("a folder of 10,000 against one of 1,000", 1.2, b.wall / 10.0 / a.wall, "×", detail)]
+}
+
+fn changed(bench: &Bench) -> Vec<Line> {
+    let project = bench.project(10_000);
+    let start = project.task(&["--version"]);
+    let [start] = medians(bench.rounds * 4, [&start]);
+    let (mut whole, mut narrow) = (Vec::new(), Vec::new());
+    for round in 0..=bench.rounds {
+        project.settle();
+        project.change(round);
+        whole.push(project.task(&["validate", "-q"]).run().wall);
+        narrow.push(project.task(&["validate", "-q", "templates/team-000/template-00001/body.txt"]).run().wall);
+    }
+    let over = |list: Vec<f64>| (median(list.into_iter().skip(1)) - start.wall) * 1000.0;
+    let (whole, narrow) = (over(whole), over(narrow));
+    vec![
+        Line::new("`validate` after one change in 10,000", 30.0, whole, " ms over start", "the whole tree".to_owned()),
+        Line::new("`validate PATH` of that file", 30.0, narrow, " ms over start", "as pre-commit does".to_owned()),
+    ]
+}
+
+fn latency(bench: &Bench) -> Vec<Line> {
+    let mut project = bench.project(1_000);
+    let service = Service::start(&bench.letterpress, 50, 10_000);
+    project.connect(&service);
+    let cost = project.task(&["apply", "--yes"]).run();
+    let requests = service.requests();
+    let ideal = requests as f64 * 0.05 / 16.0;
+    let detail = format!("{requests} requests in {:.2} s; ideal {ideal:.2} s", cost.wall);
+    vec![Line::new("`apply` of 1,000 new at 50 ms and 16 at once", 1.1, cost.wall / ideal, "× ideal", detail)]
+}
+
+fn status(bench: &Bench) -> Vec<Line> {
+    let mut small = bench.project(1_000);
+    let first = Service::start(&bench.letterpress, 0, 10_000);
+    small.connect(&first);
+    let thousand = small.task(&["apply", "--yes"]).run();
+    let mut project = bench.project(10_000);
+    let service = Service::start(&bench.letterpress, 0, 10_000);
+    project.connect(&service);
+    let all = project.task(&["apply", "--yes"]).run();
+    let before = service.requests();
+    let idle = project.task(&["apply", "--yes"]).run();
+    let noop = service.requests() - before;
+    let per = format!("{:.2} ms a template, {:.2} ms at 1,000", all.cpu / 10.0, thousand.cpu);
+    project.commit();
+    project.settle();
+    project.task(&["plan"]).run();
+    let git = Task::new(&project.folder, "git", &["status", "--short"]);
+    let [ours, plan, git] =
+        medians(bench.rounds * 2, [&project.task(&["validate", "-q"]), &project.task(&["plan"]), &git]);
+    let mut after = Vec::new();
+    for round in 0..=bench.rounds {
+        project.settle();
+        project.change(100 + round);
+        after.push(project.task(&["plan"]).run().wall);
+    }
+    let one = (median(after.into_iter().skip(1)) - plan.wall) * 1000.0;
+    vec![
+        Line::new(
+            "`apply` of 10,000 new to the sandbox",
+            5.0,
+            all.cpu,
+            " s of CPU",
+            format!("{:.1} s in all", all.wall),
+        ),
+        Line::new("a template of 10,000 against one of 1,000", 1.1, all.cpu / thousand.cpu / 10.0, "×", per),
+        Line::new("requests of a no-op `apply`", 1.0, noop as f64, "", format!("{:.0} ms", idle.wall * 1000.0)),
+        Line::new("`validate` of an unchanged tree", 1.0, ratio(ours, git), "× `git status`", versus(ours, git)),
+        Line::new("no-op `plan`", 1.0, ratio(plan, git), "× `git status`", versus(plan, git)),
+        Line::new("memory of that plan", 80.0, plan.memory, " MB", "10,000 templates live".to_owned()),
+        Line::new("`plan` after one change", 30.0, one, " ms over no-op", "that template and the cache".to_owned()),
+    ]
+}
+
+fn heavy(bench: &Bench) -> Vec<Line> {
+    let mut project = Project::heavy(&bench.work, &bench.letterpress, 200, 7_000_000);
+    let service = Service::start(&bench.letterpress, 0, 10_000);
+    project.connect(&service);
+    let cost = project.task(&["apply", "--yes"]).run();
+    let detail = format!("{:.1} s, {:.1} s of CPU", cost.wall, cost.cpu);
+    vec![Line::new("memory of `apply` of 200 × 7 MB", 120.0, cost.memory, " MB", detail)]
+}
+
+fn sandbox(bench: &Bench) -> Vec<Line> {
+    let rates = (0..bench.rounds).map(|_| Service::start(&bench.letterpress, 0, 10_000).creates_per_second(6_000, 16));
+    let line = Line::new("small creates", 2000.0, median(rates), " a second", "16 connections, one machine".to_owned());
+    vec![line.at_least()]
+}
+
+fn large(bench: &Bench) -> Vec<Line> {
+    let (middle, large) = (bench.project(10_000), bench.project(100_000));
+    let uncached = ["validate", "-q", "--no-cache"];
+    let [a, b] = medians(bench.rounds, [&middle.task(&uncached), &large.task(&uncached)]);
+    middle.settle();
+    large.settle();
+    let cached = ["validate", "-q"];
+    let [c, d] = medians(bench.rounds, [&middle.task(&cached), &large.task(&cached)]);
+    let detail =
+        |a: Cost, b: Cost| format!("{:.1} µs and {:.1} µs a folder; {:.0} MB", a.wall * 1e2, b.wall * 1e1, b.memory);
+    vec![
+        Line::new("a folder of 100,000 against one of 10,000", 1.2, b.wall / 10.0 / a.wall, "×", detail(a, b)),
+        Line::new("the same, unchanged and cached", 1.2, d.wall / 10.0 / c.wall, "×", detail(c, d)),
+    ]
+}
