@@ -52,7 +52,7 @@ pub struct Args {
     /// Suppressions that an account may delete on a day
     #[arg(long, value_name = "N", default_value_t = Quotas::default().deletes_per_day)]
     deletes_per_day: i64,
-    /// Seconds that the body of a request may take
+    /// Seconds that the head of a request may take, and then its body
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     patience: u64,
 }

@@ -82,7 +82,7 @@ pub struct Options {
     pub clock: Clock,
     /// Numbers that the interface leaves open, or that a test wants smaller.
     pub quotas: Quotas,
-    /// How long the body of a request may take.
+    /// How long the head of a request may take, and then its body.
     pub patience: Duration,
 }
 

@@ -22,8 +22,6 @@ use super::service::Service;
 
 /// How long open requests may take to end when the service stops.
 const FAREWELL: Duration = Duration::from_secs(3);
-/// How long the head of a request may take.
-const HEAD: Duration = Duration::from_secs(30);
 
 #[derive(Debug, thiserror::Error)]
 #[error("the connection is closed on purpose")]
@@ -32,7 +30,7 @@ struct Closed;
 /// Serves until the service is told to stop; open requests get a moment to end.
 pub async fn serve(listener: TcpListener, router: Router, service: Arc<Service>) {
     let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(service.patience);
     builder.http2().timer(TokioTimer::new());
     let farewell = GracefulShutdown::new();
     let mut connections = JoinSet::new();

@@ -49,7 +49,7 @@ pub struct Service {
     pub delivery: &'static str,
     /// Rings when a mail may wait to be sent.
     pub outbox: Notify,
-    /// How long a body may take.
+    /// How long the head of a request may take, and then its body.
     pub patience: Duration,
     /// Turns true when the service stops.
     pub stop: watch::Receiver<bool>,

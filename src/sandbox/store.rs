@@ -89,7 +89,8 @@ fn prepare(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.set_prepared_statement_cache_capacity(64);
-    connection.execute_batch(SCHEMA)
+    // At once, so that two services which start on one new database do not meet half-way.
+    connection.execute_batch(&format!("BEGIN IMMEDIATE; {SCHEMA} COMMIT;"))
 }
 
 fn savepoint<T>(connection: &Connection, job: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> rusqlite::Result<T> {

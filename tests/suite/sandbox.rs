@@ -249,3 +249,46 @@ fn a_request_that_is_held_ends_with_the_service() {
     assert_eq!(service.process().wait().unwrap().code(), Some(0));
     assert!(waiting.join().unwrap().is_err());
 }
+
+#[test]
+fn a_head_that_does_not_end_is_given_up() {
+    let service = Service::with(["--patience", "1"]);
+    let client = Client::of(&service);
+    let answer = client.exchange(b"POST /system/info HTTP/1.1\r\nhost: x\r\nx-slow: ").unwrap_or_default();
+    assert!(!String::from_utf8_lossy(&answer).contains("Success"));
+    client.post("/system/info", &json!({})).success();
+}
+
+#[test]
+fn an_idle_connection_does_not_hold_up_the_end() {
+    let mut service = Service::start();
+    let _idle = std::net::TcpStream::connect(service.url.trim_start_matches("http://")).unwrap();
+    Client::of(&service).post("/system/info", &json!({})).success();
+    let id = service.process().id();
+    std::process::Command::new("kill").args(["-INT", &id.to_string()]).status().unwrap();
+    assert_eq!(service.process().wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn several_services_share_one_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let services: Vec<Service> = std::thread::scope(|scope| {
+        let start = || Service::on(folder.path());
+        let started: Vec<_> = (0..4).map(|_| scope.spawn(start)).collect();
+        started.into_iter().map(|service| service.join().unwrap()).collect()
+    });
+    std::thread::scope(|scope| {
+        for (n, service) in services.iter().enumerate() {
+            scope.spawn(move || {
+                for m in 0..25 {
+                    Client::of(service).post("/template/create", &template(&format!("{n}-{m}"))).success();
+                }
+            });
+        }
+    });
+    let keys: BTreeSet<&str> = services.iter().map(|service| service.key.as_str()).collect();
+    assert_eq!(keys.len(), 1, "one of them made the account");
+    assert_eq!(services[0].count("SELECT count(DISTINCT name) FROM templates"), 100);
+    assert_eq!(services[0].count("SELECT templates FROM accounts"), 100);
+    assert_eq!(services[0].count("SELECT count(*) FROM requests"), 100);
+}

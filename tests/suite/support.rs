@@ -230,6 +230,7 @@ pub struct Service {
     pub account_key: String,
     process: Running,
     folder: tempfile::TempDir,
+    file: PathBuf,
 }
 
 impl Service {
@@ -254,12 +255,26 @@ impl Service {
     /// Kills it and starts it again on its database, on another port.
     pub fn again<S: AsRef<OsStr>>(self, arguments: impl IntoIterator<Item = S>) -> Self {
         drop(self.process);
-        Self::in_folder(self.folder, arguments)
+        Self::on_file(self.folder, self.file, arguments)
+    }
+
+    /// On a database in a folder that others use too.
+    pub fn on(folder: &Path) -> Self {
+        Self::on_file::<&str>(tempfile::tempdir().unwrap(), folder.join("sandbox.sqlite"), [])
     }
 
     fn in_folder<S: AsRef<OsStr>>(folder: tempfile::TempDir, arguments: impl IntoIterator<Item = S>) -> Self {
+        let file = folder.path().join("sandbox.sqlite");
+        Self::on_file(folder, file, arguments)
+    }
+
+    fn on_file<S: AsRef<OsStr>>(
+        folder: tempfile::TempDir,
+        file: PathBuf,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Self {
         let mut command = Command::new(binary());
-        command.args(["sandbox", "--listen", "127.0.0.1:0", "--db"]).arg(folder.path().join("sandbox.sqlite"));
+        command.args(["sandbox", "--listen", "127.0.0.1:0", "--db"]).arg(&file);
         command.args(arguments).env_clear().stdin(Stdio::null());
         let (mut url, mut key) = (String::new(), String::new());
         let (process, account_key) = Running::until(command, |line| {
@@ -273,13 +288,12 @@ impl Service {
             }
             word("account key: ")
         });
-        Self { url, key, account_key, process, folder }
+        Self { url, key, account_key, process, folder, file }
     }
 
     /// The database, to be read as an oracle (its tables are explained in `src/sandbox/schema.sql`).
     pub fn database(&self) -> rusqlite::Connection {
-        let path = self.folder.path().join("sandbox.sqlite");
-        let connection = rusqlite::Connection::open(path).unwrap();
+        let connection = rusqlite::Connection::open(&self.file).unwrap();
         connection.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
         connection
     }
