@@ -1,6 +1,12 @@
 //! Real crashes: the real binary, killed with SIGKILL at every request that it makes, over a folder and over a bucket. The service's own database is the
 //! oracle (safety P1, P2).
 
+mod interrupted;
+mod journal;
+mod lost;
+mod oracle;
+mod racing;
+
 use std::collections::BTreeSet;
 use std::process::Stdio;
 use std::time::Duration;

@@ -1,7 +1,9 @@
-//! Between letterpress and the built-in service: counts the template calls, and at the one that a test chose it kills the caller or loses the answer.
+//! Between letterpress and the built-in service: counts the template calls, and at those that a test chose it kills the caller, loses the answer, or lets
+//! the call wait.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -9,11 +11,12 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use rustix::process::{Pid, Signal, kill_process};
+use tokio::sync::watch;
 
 use crate::http::Client;
 use crate::support::Service;
 
-/// What happens at the chosen call.
+/// What happens at a chosen call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deed {
     /// The caller is killed; the service never sees the call.
@@ -22,19 +25,33 @@ pub enum Deed {
     KillAfter,
     /// The service carries the call out, and the answer is lost.
     LoseAnswer,
+    /// The call waits for [`Proxy::let_go`], then the service sees it.
+    Hold,
 }
 
-#[derive(Default)]
+/// Decides about the n-th call, from 1.
+type Script = Box<dyn Fn(u64) -> Option<Deed> + Send>;
+
 struct Plan {
     seen: u64,
-    at: Option<(u64, Deed)>,
+    held: u64,
+    script: Script,
     caller: Option<Pid>,
     done: bool,
+}
+
+impl Plan {
+    fn new(script: Script) -> Self {
+        Self { seen: 0, held: 0, script, caller: None, done: false }
+    }
 }
 
 struct Inner {
     client: Client,
     plan: Mutex<Plan>,
+    changed: Condvar,
+    /// Whether held calls may go on.
+    go: watch::Sender<bool>,
 }
 
 /// A running proxy; it ends with the test process.
@@ -47,7 +64,12 @@ pub struct Proxy {
 impl Proxy {
     /// Starts in front of a service.
     pub fn start(service: &Service) -> Self {
-        let inner = Arc::new(Inner { client: Client::of(service), plan: Mutex::default() });
+        let inner = Arc::new(Inner {
+            client: Client::of(service),
+            plan: Mutex::new(Plan::new(Box::new(|_| None))),
+            changed: Condvar::new(),
+            go: watch::Sender::new(false),
+        });
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
@@ -69,7 +91,32 @@ impl Proxy {
 
     /// Counts from zero again, and does `deed` at the `at`-th template call from now on.
     pub fn plan(&self, at: Option<(u64, Deed)>) {
-        *self.inner.plan.lock().unwrap() = Plan { at, ..Plan::default() };
+        self.follow(move |number| at.filter(|(at, _)| *at == number).map(|(_, deed)| deed));
+    }
+
+    /// Counts from zero again, and asks `script` about each template call from now on.
+    pub fn follow(&self, script: impl Fn(u64) -> Option<Deed> + Send + 'static) {
+        self.inner.go.send_replace(false);
+        *self.inner.plan.lock().unwrap() = Plan::new(Box::new(script));
+    }
+
+    /// How many template calls there were since then.
+    pub fn seen(&self) -> u64 {
+        self.inner.plan.lock().unwrap().seen
+    }
+
+    /// Waits until a call is held.
+    pub fn wait_until_held(&self) {
+        let plan = self.inner.plan.lock().unwrap();
+        let limit = Duration::from_secs(60);
+        let (plan, _) = self.inner.changed.wait_timeout_while(plan, limit, |plan| plan.held == 0).unwrap();
+        assert!(plan.held > 0, "no call came to be held");
+    }
+
+    /// Lets held calls go on, and nothing happens to those that come.
+    pub fn let_go(&self) {
+        self.inner.plan.lock().unwrap().script = Box::new(|_| None);
+        self.inner.go.send_replace(true);
     }
 
     /// Starts the caller that may be killed; no call is answered before its id is known.
@@ -134,8 +181,9 @@ async fn forward(State(inner): State<Arc<Inner>>, request: Request) -> Response 
         let counts = path == "/template/create";
         plan.seen += u64::from(counts);
         let seen = plan.seen;
-        let deed = plan.at.filter(|(at, _)| counts && *at == seen).map(|(_, deed)| deed);
+        let deed = if counts { (plan.script)(seen) } else { None };
         plan.done |= deed.is_some();
+        plan.held += u64::from(deed == Some(Deed::Hold));
         if deed == Some(Deed::KillBefore) {
             kill(plan.caller);
         }
@@ -145,17 +193,31 @@ async fn forward(State(inner): State<Arc<Inner>>, request: Request) -> Response 
         return cut();
     }
     let sender = Arc::clone(&inner);
-    let reply = tokio::task::spawn_blocking(move || sender.client.send("POST", &path, &[], &bytes)).await.unwrap();
+    // A task of its own: a call that was held reaches the service also when its caller has gone in the meantime.
+    let carried = tokio::spawn(async move {
+        if deed == Some(Deed::Hold) {
+            sender.changed.notify_all();
+            let _ = sender.go.subscribe().wait_for(|go| *go).await;
+        }
+        let send = move || sender.client.send("POST", &path, &[], &bytes);
+        tokio::task::spawn_blocking(send).await.unwrap()
+    });
+    let reply = carried.await.unwrap();
     match deed {
         Some(Deed::KillAfter) => {
             kill(inner.plan.lock().unwrap().caller);
             cut()
         }
-        Some(_) => cut(),
-        None => match reply {
+        Some(Deed::KillBefore | Deed::LoseAnswer) => cut(),
+        Some(Deed::Hold) | None => match reply {
             Ok(reply) => {
-                (StatusCode::from_u16(reply.status).unwrap(), [("content-type", "application/json")], reply.body)
-                    .into_response()
+                let mut response = Response::builder().status(reply.status);
+                for name in ["content-type", "retry-after"] {
+                    if let Some(value) = reply.header(name) {
+                        response = response.header(name, value);
+                    }
+                }
+                response.body(Body::from(reply.body)).unwrap()
             }
             Err(_) => StatusCode::BAD_GATEWAY.into_response(),
         },

@@ -4,8 +4,10 @@ mod ending;
 mod signals;
 mod watch;
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -129,7 +131,7 @@ impl Job<'_> {
             return Ok(Exit::Failed);
         }
         let interrupts = Interrupts::listen(&self.context.terminal).context("cannot listen for Ctrl-C")?;
-        let session = self.acquire(&location).await?;
+        let session = self.acquire(&location, &interrupts).await?;
         let (now, now_steps) = self.plan(session.state())?;
         let approved_by_eye = !self.args.yes || self.args.plan_digest.is_some();
         if (approved_by_eye && now_steps != steps) || !now.conflicts.is_empty() {
@@ -205,13 +207,16 @@ impl Job<'_> {
         dialoguer::Confirm::new().with_prompt(question).default(false).interact().context("no answer")
     }
 
-    async fn acquire(&self, location: &Location) -> Result<Session, Failure> {
+    /// Waits for the state; an interrupt ends the wait, and a state that comes after it is freed again.
+    async fn acquire(&self, location: &Location, interrupts: &Interrupts) -> Result<Session, Failure> {
         let default = match location {
             Location::Folder(_) => Duration::ZERO,
             Location::Bucket { .. } => Duration::from_secs(90),
         };
         let timeout = self.args.lock_timeout.map_or(default, SignedDuration::unsigned_abs);
+        let waits = Cell::new(false);
         let tell = |waiting: &Waiting| {
+            waits.set(true);
             let who = waiting
                 .holder
                 .as_ref()
@@ -220,7 +225,17 @@ impl Job<'_> {
                 .terminal
                 .say(format_args!("waiting for the state, held by {who} (up to {} s)", timeout.as_secs()));
         };
-        Session::acquire(location, Run::of_this_process(who::who()), timeout, tell).await.map_err(place::failure)
+        let mut session = pin!(Session::acquire(location, Run::of_this_process(who::who()), timeout, tell));
+        tokio::select! {
+            session = &mut session => return session.map_err(place::failure),
+            () = interrupts.first() => {}
+        }
+        // Whoever does not wait is about to write: breaking that off could leave the state held by nobody.
+        let grace = if waits.get() { Duration::from_millis(200) } else { Duration::from_secs(5) };
+        if let Ok(Ok(session)) = tokio::time::timeout(grace, session).await {
+            session.release().await.map_err(place::failure)?;
+        }
+        Err(Failure::new(interrupts.exit(), "interrupted before anything was sent"))
     }
 
     async fn carry_out(
@@ -261,7 +276,9 @@ impl Job<'_> {
             Failure::new(Exit::Unusable, moved.to_string()).help("run it again and look at the new plan")
         })?;
         let took = watch.end();
-        let not_kept = keeper.finish(steps).await;
+        // Whoever interrupted does not wait for what only serves to show the next plan.
+        let patience = if interrupts.came() { Duration::from_millis(500) } else { Duration::MAX / 4 };
+        let not_kept = tokio::time::timeout(patience, keeper.finish(steps)).await.unwrap_or(0);
         if not_kept > 0 {
             terminal.warn(format_args!(
                 "the content of {} could not be kept beside the state; the next plan cannot show what changes in them",

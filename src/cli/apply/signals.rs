@@ -45,6 +45,20 @@ impl Interrupts {
         Ok(Self { count, terminated })
     }
 
+    /// Whether there was one.
+    #[must_use]
+    pub fn came(&self) -> bool {
+        *self.count.borrow() > 0
+    }
+
+    /// Returns at the first one, at once when it is past.
+    pub async fn first(&self) {
+        if self.count.clone().wait_for(|count| *count > 0).await.is_err() {
+            // Nobody listens any more, so none will come.
+            std::future::pending::<()>().await;
+        }
+    }
+
     /// 143 after a SIGTERM, else 130.
     #[must_use]
     pub fn exit(&self) -> Exit {
