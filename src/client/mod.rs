@@ -15,7 +15,7 @@ mod window;
 
 use std::fmt;
 use std::sync::Once;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, SystemTime};
 
 use secrecy::SecretString;
@@ -158,8 +158,10 @@ pub struct Probe {
 
 /// A connection to the service.
 ///
-/// Creates and updates take a fresh connection each while the service speaks HTTP/1.1: on one that was idle, a request that the service never saw looks
-/// lost (safety §1.8). Over HTTP/2 they share a live connection, and so do the other operations everywhere, since they may be sent again.
+/// Creates and updates take a fresh connection each where the service speaks HTTP/1.1 and promises nothing: on one that was idle, a request
+/// that the service never saw looks lost (safety §1.8). A service that promises to hold idle connections (`Keep-Alive: timeout=…`) is taken at
+/// its word for a small part of that time. Over HTTP/2 they share a live connection, and so do the other operations everywhere, since they may be
+/// sent again.
 pub struct Client {
     base_url: BaseUrl,
     key: ApiKey,
@@ -167,8 +169,25 @@ pub struct Client {
     timeouts: Timeouts,
     shared: reqwest::Client,
     fresh: reqwest::Client,
-    speaks_http2: AtomicBool,
+    warm: reqwest::Client,
+    last: AtomicU8,
 }
+
+/// What the last answer said about its connection: the number is how it is kept in [`Client::last`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Line {
+    /// Nothing to rely on.
+    Fresh = 0,
+    /// HTTP/1.1, held open when idle for at least [`PROMISED`].
+    Warm = 1,
+    /// HTTP/2: requests share it while it lives.
+    Shared = 2,
+}
+
+/// How long a connection may have been idle for the next create or update.
+const WARM: Duration = Duration::from_millis(500);
+/// How long a service must promise to hold an idle connection: far longer than [`WARM`] and any way there.
+const PROMISED: Duration = Duration::from_secs(4);
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -187,11 +206,12 @@ impl Client {
         let key = ApiKey::new(api_key);
         let header = key.header().ok_or(ClientError::Key)?;
         install_tls();
-        let build = |idle: usize| http(&base_url, timeouts).pool_max_idle_per_host(idle).build();
         let failed = |error| ClientError::Http(send::words(error));
-        let shared = build(64).map_err(failed)?;
-        let fresh = build(0).map_err(failed)?;
-        Ok(Self { base_url, key, header, timeouts, shared, fresh, speaks_http2: AtomicBool::new(false) })
+        let shared = http(&base_url, timeouts).build().map_err(failed)?;
+        let fresh = http(&base_url, timeouts).pool_max_idle_per_host(0).build().map_err(failed)?;
+        let warm = http(&base_url, timeouts).pool_idle_timeout(WARM).build().map_err(failed)?;
+        let last = AtomicU8::new(Line::Fresh as u8);
+        Ok(Self { base_url, key, header, timeouts, shared, fresh, warm, last })
     }
 
     /// Where the service is.
@@ -293,7 +313,11 @@ impl Client {
     }
 
     async fn template(&self, pieces: Pieces, gate: impl Fn() -> bool + Send + 'static) -> Result<Id, SendError> {
-        let http = if self.speaks_http2.load(Ordering::Relaxed) { &self.shared } else { &self.fresh };
+        let http = match self.last.load(Ordering::Relaxed) {
+            last if last == Line::Shared as u8 => &self.shared,
+            last if last == Line::Warm as u8 => &self.warm,
+            _ => &self.fresh,
+        };
         let response = self.post(http, path::TEMPLATE_CREATE, pieces, gate).await?;
         answer::read_id(response, &self.key, self.timeouts).await
     }
@@ -313,7 +337,7 @@ impl Client {
         let url = self.base_url.operation(path);
         let response = send::send(http, url, self.header.clone(), pieces, self.timeouts, gate).await;
         if let Ok(response) = &response {
-            self.speaks_http2.store(response.version() == reqwest::Version::HTTP_2, Ordering::Relaxed);
+            self.last.store(line(response) as u8, Ordering::Relaxed);
         }
         response.map_err(|error| self.masked(error))
     }
@@ -326,6 +350,17 @@ impl Client {
             other => other,
         }
     }
+}
+
+/// What an answer says about its connection.
+fn line(response: &reqwest::Response) -> Line {
+    if response.version() == reqwest::Version::HTTP_2 {
+        return Line::Shared;
+    }
+    let promise = response.headers().get("keep-alive").and_then(|value| value.to_str().ok());
+    let mut words = promise.unwrap_or_default().split(',').filter_map(|word| word.trim().strip_prefix("timeout="));
+    let seconds = words.next().and_then(|seconds| seconds.parse().ok()).map(Duration::from_secs);
+    if seconds.is_some_and(|seconds| seconds >= PROMISED) { Line::Warm } else { Line::Fresh }
 }
 
 /// A small request in one piece.

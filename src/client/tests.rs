@@ -203,6 +203,53 @@ async fn attachments_are_streamed_and_a_changed_file_never_becomes_a_whole_reque
     );
 }
 
+/// Answers every request of a connection, counts connections, and closes none.
+async fn patient(head: &'static str) -> (Client, Arc<Mutex<usize>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let client = client(&format!("http://{}", listener.local_addr().unwrap()));
+    let connections = Arc::new(Mutex::new(0));
+    let counted = Arc::clone(&connections);
+    tokio::spawn(async move {
+        loop {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            *counted.lock().unwrap() += 1;
+            tokio::spawn(async move {
+                let body = r#"{"status":"Success","template":{"id":"a-1"}}"#;
+                let answer = format!("HTTP/1.1 200 OK\r\n{head}Content-Length: {}\r\n\r\n{body}", body.len());
+                while !request(&mut socket).await.is_empty() {
+                    socket.write_all(answer.as_bytes()).await.unwrap();
+                }
+            });
+        }
+    });
+    (client, connections)
+}
+
+#[tokio::test]
+async fn a_create_takes_a_fresh_connection_unless_the_service_promises_to_hold_it() {
+    for (head, expected) in
+        [("", 4), ("Connection: keep-alive\r\n", 4), ("Keep-Alive: timeout=1\r\n", 4), ("Keep-Alive: timeout=5\r\n", 2)]
+    {
+        let (client, connections) = patient(head).await;
+        for _ in 0..4 {
+            client.create_placeholder("letterpress-1", || true).await.unwrap();
+        }
+        assert_eq!(*connections.lock().unwrap(), expected, "{head:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_service_without_tls_behind_https_was_not_sent_anything() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let client = client(&format!("https://{}", listener.local_addr().unwrap()));
+    let refuse = async {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let _ = socket.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await;
+    };
+    let (error, ()) = tokio::join!(client.create_placeholder("letterpress-1", || true), refuse);
+    assert!(matches!(error, Err(SendError::NotSent { .. })), "{error:?}");
+}
+
 fn template(attachments: Vec<Attachment>) -> Template {
     Template {
         key: Key::new("welcome").unwrap(),
