@@ -11,6 +11,7 @@ mod item;
 mod job;
 mod outcome;
 mod policy;
+mod recover;
 mod request;
 mod rescue;
 #[cfg(test)]
@@ -21,4 +22,5 @@ pub use engine::Config;
 pub use event::{Event, Request};
 pub use job::Moved;
 pub use outcome::{Applied, Failed, Outcome, Refused, Saved, Stop};
+pub use recover::Recovered;
 pub use rescue::{Rescue, Taken};

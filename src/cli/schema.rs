@@ -2,7 +2,7 @@
 
 use schemars::{Schema, schema_for};
 
-use super::{Context, Exit, account, doctor, report, suppressions};
+use super::{Context, Exit, account, apply, doctor, report, suppressions};
 use crate::source;
 
 /// Print the JSON Schema of a document, for editors and for programs that read our output
@@ -22,6 +22,8 @@ enum Document {
     Validate,
     /// `plan --format json`
     Plan,
+    /// A line of `apply --format json`
+    Event,
     /// `diff --format json`
     Diff,
     /// `account --format json`
@@ -43,6 +45,7 @@ impl Document {
             Self::Config => schema_for!(source::ConfigSchema),
             Self::Validate => schema_for!(report::findings_json::Report<'_>),
             Self::Plan => schema_for!(report::plan_json::PlanJson),
+            Self::Event => schema_for!(apply::watch::Line<'_>),
             Self::Diff => schema_for!(report::diff_text::DiffJson),
             Self::Account => schema_for!(account::AccountJson),
             Self::Doctor => schema_for!(doctor::DoctorJson<'_>),

@@ -44,6 +44,7 @@ use tokio::sync::{Notify, watch};
 pub use accounts::ApiKey;
 pub use clock::Clock;
 pub use fault::{Faults, FaultsError};
+pub use page::disarmed;
 pub use seed::{Seed, SeedError};
 pub use service::Quotas;
 

@@ -170,3 +170,28 @@ fn two_environments_are_compared_by_what_was_applied() {
     assert_eq!(json["differences"][1]["changes"]["parts"][0]["part"], "plaintext");
     project.run(["diff", "staging", "staging"]).exits(0).stdout_has("No difference between `staging` and `staging`");
 }
+
+#[test]
+fn a_lost_state_comes_back_from_the_event_stream() {
+    let project = Project::new().template("welcome").template("receipt");
+    let log = project.run(["apply", "--yes", "--format", "json"]).exits(0).stdout;
+    let events: Vec<serde_json::Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(events.iter().all(|event| event["format"] == 1 && event["event"].is_string()), "{log}");
+    assert_eq!(events[0]["plan"]["summary"]["create"], 2);
+    assert_eq!(events.last().unwrap()["code"], 0);
+    let before = project.run(["ids", "--format", "json"]).exits(0).json();
+
+    // As a CI keeps it: a stamp before each line, other lines between.
+    let stamped: String = log.lines().map(|line| format!("2026-11-01T10:00:00.000Z {line}\nand a remark\n")).collect();
+    project.write("job.log", stamped);
+    std::fs::remove_dir_all(project.path(".letterpress/state")).unwrap();
+    project.run(["state", "init"]).exits(0);
+    project.run(["state", "recover", "--from-events", "job.log"]).exits(0).stderr_has("took in 2 of 2 ids");
+    assert_eq!(project.run(["ids", "--format", "json"]).exits(0).json(), before);
+    project.run(["apply", "--yes"]).exits(0).stdout_has("2 to resend");
+    assert_eq!(project.run(["ids", "--format", "json"]).exits(0).json(), before);
+
+    project.write("empty.log", "nothing here\n");
+    project.run(["state", "recover", "--from-events", "empty.log"]).exits(5);
+    project.run(["state", "recover", "--from-events", "missing.log"]).exits(1);
+}

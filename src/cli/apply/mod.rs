@@ -2,7 +2,7 @@
 
 mod ending;
 mod signals;
-mod watch;
+pub mod watch;
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ use crate::source::{BaseUrl, Environment, Project};
 use crate::state::{self, Location, Run, Session, State, Waiting};
 use crate::untrusted::Untrusted;
 use signals::Interrupts;
-use watch::Watch;
+use watch::{Frame, Told, Watch};
 
 /// Do what the plan says: create, update, and write down the ids
 ///
@@ -194,7 +194,7 @@ impl Job<'_> {
                 let layout = Layout { layers: Layers::Words, width: terminal.width() };
                 terminal.data(plan_text::render_detailed(plan, &details, layout, Timestamp::now()));
             }
-            Format::Json => watch::json(terminal, &Planned { event: "plan", plan: plan_json::value(plan) }),
+            Format::Json => watch::json(terminal, Told::Frame(Frame::Plan { plan: Box::new(plan_json::value(plan)) })),
         }
         Ok(())
     }
@@ -217,13 +217,19 @@ impl Job<'_> {
         let waits = Cell::new(false);
         let tell = |waiting: &Waiting| {
             waits.set(true);
-            let who = waiting
-                .holder
-                .as_ref()
-                .map_or_else(|| "another run".to_owned(), |holder| Untrusted(&holder.who).line().to_string());
-            self.context
-                .terminal
-                .say(format_args!("waiting for the state, held by {who} (up to {} s)", timeout.as_secs()));
+            let who = waiting.holder.as_ref().map(|holder| holder.who.clone());
+            let up_to_seconds = timeout.as_secs();
+            match self.args.format {
+                Format::Json => {
+                    watch::json(&self.context.terminal, Told::Frame(Frame::Lock { held_by: who, up_to_seconds }));
+                }
+                Format::Text => {
+                    let who = who.as_deref().unwrap_or("another run");
+                    let who = Untrusted(who).line();
+                    let line = format!("waiting for the state, held by {who} (up to {up_to_seconds} s)");
+                    self.context.terminal.say(line);
+                }
+            }
         };
         let mut session = pin!(Session::acquire(location, Run::of_this_process(who::who()), timeout, tell));
         tokio::select! {
@@ -288,24 +294,10 @@ impl Job<'_> {
         let exit = ending::exit(&outcome, interrupts.exit());
         match self.args.format {
             Format::Text => terminal.data(ending::text(&outcome, took)),
-            Format::Json => watch::json(terminal, &Exited { event: "exit", code: exit.code() }),
+            Format::Json => watch::json(terminal, Told::Frame(Frame::Exit { code: exit.code() })),
         }
         Ok(exit)
     }
-}
-
-/// The plan, as an event.
-#[derive(serde::Serialize)]
-struct Planned {
-    event: &'static str,
-    plan: plan_json::PlanJson,
-}
-
-/// The last event.
-#[derive(serde::Serialize)]
-struct Exited {
-    event: &'static str,
-    code: u8,
 }
 
 fn read_file(path: &PathBuf) -> Result<PlanFile, Failure> {

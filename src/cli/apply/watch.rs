@@ -4,12 +4,14 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::ending::past;
 use crate::apply::Event;
 use crate::cli::Terminal;
+use crate::cli::report::plan_json::PlanJson;
 use crate::cli::terminal::{CYAN, DIM, GREEN, RED, YELLOW};
 use crate::desired::Key;
 use crate::plan::Step;
@@ -40,12 +42,50 @@ pub enum Watch<'a> {
 }
 
 /// One line of `apply --format json`.
-#[derive(Debug, Serialize)]
-struct Line<'a, T: Serialize> {
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "letterpress apply --format json: one line", rename = "event")]
+pub struct Line<'a> {
+    /// 1. Fields and events may be added within a format; none is removed or changes its meaning.
     format: u32,
+    /// When, by wall clock.
+    #[schemars(with = "String")]
     at: Timestamp,
+    /// What happened.
     #[serde(flatten)]
-    event: &'a T,
+    told: Told<'a>,
+}
+
+/// What a line can be about. Texts of the service and names of people in it are as they came.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Told<'a> {
+    /// While the run works.
+    Event(&'a Event),
+    /// Before and after it.
+    Frame(Frame),
+}
+
+/// What happens around a run.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Frame {
+    /// What is going to be done.
+    Plan {
+        /// As `plan --format json --no-diff` prints it.
+        plan: Box<PlanJson>,
+    },
+    /// Another run holds the state, and this one waits.
+    Lock {
+        /// Who holds it, where that is known.
+        held_by: Option<String>,
+        /// How long this run waits at most, in seconds.
+        up_to_seconds: u64,
+    },
+    /// The last line.
+    Exit {
+        /// The exit code.
+        code: u8,
+    },
 }
 
 impl<'a> Watch<'a> {
@@ -60,7 +100,7 @@ impl<'a> Watch<'a> {
     /// Takes in one event.
     pub fn tell(&mut self, event: &Event) {
         match self {
-            Self::Json { terminal } => json(terminal, event),
+            Self::Json { terminal } => json(terminal, Told::Event(event)),
             Self::People { terminal, bar, width, .. } => {
                 // On a terminal the next line, a moment later, has the id too.
                 if bar.is_some() && matches!(event, Event::Reserved { .. }) {
@@ -97,10 +137,10 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// Prints one value as a line of the event stream.
-pub fn json<T: Serialize>(terminal: &Terminal, event: &T) {
+/// Prints a line of the event stream, flushed at once.
+pub fn json(terminal: &Terminal, told: Told<'_>) {
     // Plain values: serialization cannot fail, and a lost line must not stop a run.
-    if let Ok(line) = serde_json::to_string(&Line { format: 1, at: Timestamp::now(), event }) {
+    if let Ok(line) = serde_json::to_string(&Line { format: 1, at: Timestamp::now(), told }) {
         terminal.data(format_args!("{line}\n"));
     }
 }

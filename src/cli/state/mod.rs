@@ -9,6 +9,7 @@ mod leaks;
 mod list;
 mod mv;
 mod pull;
+mod recover;
 mod restore;
 mod rm;
 mod show;
@@ -32,6 +33,7 @@ enum Command {
     Mv(mv::Args),
     Rm(rm::Args),
     Import(import::Args),
+    Recover(recover::Args),
     Restore(restore::Args),
     History(history::Args),
     Leaks(leaks::Args),
@@ -62,6 +64,7 @@ pub fn run(context: &Context, args: &Args) -> anyhow::Result<Exit> {
         Command::Mv(args) => mv::run(context, args),
         Command::Rm(args) => rm::run(context, args),
         Command::Import(args) => import::run(context, args),
+        Command::Recover(args) => recover::run(context, args),
         Command::Restore(args) => restore::run(context, args),
         Command::History(args) => history::run(context, args),
         Command::Leaks(args) => leaks::run(context, args),

@@ -36,7 +36,8 @@ const CLICKED: [&str; 3] = ["a", "area", "form"];
 ///
 /// A browser's tokenizer knows a tag only by `<` directly before its name, so no context can hide one from this; and of two
 /// attributes with one name it takes the first.
-fn disarmed(source: &str) -> String {
+#[must_use]
+pub fn disarmed(source: &str) -> String {
     let mut out = String::with_capacity(source.len() + 64);
     let mut rest = source;
     while let Some(at) = rest.find('<') {

@@ -4,6 +4,7 @@
 //! call nobody (see [`frame`]); everything else of theirs is escaped text.
 
 mod frame;
+pub use frame::disarmed;
 mod home;
 mod layout;
 mod outbox;
