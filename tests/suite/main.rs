@@ -26,6 +26,7 @@ mod docs;
 mod doctor;
 mod findings;
 mod interface;
+mod judge;
 mod plans;
 mod rules;
 mod sandbox;
