@@ -56,12 +56,13 @@ pub async fn holder(location: &Location) -> Result<Option<Holder>, Error> {
     Ok(load(&Register::open(location)?, &location.to_string()).await?.meta.holder)
 }
 
-/// Asks, and asks again where a store in a network has not answered.
+/// Asks, and asks again where the store has not answered: for a while in a network, a few times on a disk.
 pub(super) async fn ask(register: &Register, call: Call) -> Reply {
     let mut pause = Duration::from_millis(200);
+    let longest = Duration::from_secs(if register.terms().lease { 10 } else { 1 });
     loop {
         match register.answer(call.clone()).await {
-            Reply::Unknown(_) if register.terms().lease && pause < Duration::from_secs(10) => {
+            Reply::Unknown(_) if pause < longest => {
                 tokio::time::sleep(pause).await;
                 pause *= 2;
             }

@@ -1,4 +1,6 @@
-//! A disk that fails at a chosen step (safety P5). Only in tests.
+//! A disk that fails at a chosen step, or whose power is cut (safety P5). Only in tests.
+
+mod power;
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -16,24 +18,38 @@ enum Kind {
     Once(i32),
     /// That step and all after it: the machine is gone.
     Gone,
+    /// No folder can be synced any more.
+    NoFolderSync,
+    /// Not at all; what is done is written down.
+    Never,
 }
 
 /// A step that fails.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct Fault {
     kind: Kind,
     at: u32,
     steps: u32,
+    done: Vec<power::Done>,
 }
 
 impl Fault {
-    pub(super) fn step(&mut self, step: Step) -> io::Result<()> {
+    fn new(kind: Kind, at: u32) -> Self {
+        Self { kind, at, steps: 0, done: Vec::new() }
+    }
+
+    pub(super) fn step(&mut self, step: Step<'_>) -> io::Result<()> {
         self.steps += 1;
         match self.kind {
-            Kind::Once(code) if self.steps == self.at => Err(io::Error::from_raw_os_error(code)),
-            Kind::Gone if self.steps >= self.at => Err(io::Error::other(format!("gone at {step:?}"))),
-            _ => Ok(()),
+            Kind::NoFolderSync if matches!(step, Step::SyncFolder(_)) => {
+                return Err(io::Error::from_raw_os_error(EIO));
+            }
+            Kind::Never => self.done.extend(power::Done::of(step)),
+            Kind::Once(code) if self.steps == self.at => return Err(io::Error::from_raw_os_error(code)),
+            Kind::Gone if self.steps >= self.at => return Err(io::Error::other("gone")),
+            _ => {}
         }
+        Ok(())
     }
 }
 
@@ -72,10 +88,10 @@ async fn fail(kind: Kind, at: u32) -> u32 {
     let account = Account { base_url: "sandbox".to_owned(), user_id: 1, project_id: None };
     let first = init(&location, account, &mut run()).await.unwrap();
     let disk = Arc::new(Mutex::new(Folder::at(folder.path())));
-    disk.lock().unwrap().fault = Some(Fault { kind, at, steps: 0 });
+    disk.lock().unwrap().fault = Some(Fault::new(kind, at));
     let mut done = Vec::new();
     let result = work(Register::Folder(Arc::clone(&disk)), &mut done).await;
-    let steps = disk.lock().unwrap().fault.unwrap().steps;
+    let steps = disk.lock().unwrap().fault.as_ref().unwrap().steps;
     // The lock goes with the process.
     drop(disk);
     assert!(result.is_ok() || kind == Kind::Gone, "one failing step is mended: {case}: {result:?}");

@@ -19,6 +19,8 @@ pub struct Folder {
     lock: Option<File>,
     /// Writes that are under way in other folders' temp names; only to keep names apart.
     written: u64,
+    /// A file got its name, and whether the disk knows that is not certain yet.
+    unsynced: bool,
     #[cfg(test)]
     pub(crate) fault: Option<super::fault::Fault>,
 }
@@ -31,6 +33,7 @@ impl Folder {
             path: path.into(),
             lock: None,
             written: 0,
+            unsynced: false,
             #[cfg(test)]
             fault: None,
         }
@@ -48,7 +51,7 @@ impl Folder {
     ///
     /// [`Error::Unfit`] on a file system whose locks cannot be trusted, [`Error::Io`] where the folder cannot be written.
     pub fn lock(&mut self) -> Result<bool, Error> {
-        fs::create_dir_all(&self.path).map_err(Error::io(&self.path))?;
+        self.make().map_err(Error::io(&self.path))?;
         refuse_network(&self.path)?;
         let path = self.path.join(LOCK);
         let mut options = OpenOptions::new();
@@ -64,6 +67,15 @@ impl Folder {
             Err(fs::TryLockError::WouldBlock) => Ok(false),
             Err(fs::TryLockError::Error(source)) => Err(Error::Io { path, source }),
         }
+    }
+
+    /// Makes the folder where it is missing, so that a power cut does not take it away again with all ids in it.
+    fn make(&mut self) -> io::Result<()> {
+        let path = self.path.clone();
+        let missing = path.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists());
+        let parents: Vec<&Path> = missing.filter_map(Path::parent).collect();
+        fs::create_dir_all(&path)?;
+        parents.into_iter().try_for_each(|parent| self.sync_folder(parent))
     }
 
     /// Removes what a process that died left half-written. Only under the lock.
@@ -90,26 +102,34 @@ impl Folder {
             Call::Get { name } => self.read(name).map(Reply::Got),
             Call::Swap { expected, bytes } => self.swap(expected.as_ref(), bytes),
             Call::Put { name, bytes } => self.replace(name, bytes).map(|()| Reply::Done),
-            Call::Delete { name } => match self.step(Step::Remove).and_then(|()| fs::remove_file(self.path.join(name)))
-            {
+            Call::Delete { name } => match self.remove(&self.path.join(name)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
                 _ => Ok(Reply::Done),
             },
             #[cfg(test)]
             Call::Overwrite { bytes } => self.replace(HEAD, bytes).map(|()| Reply::Swapped(token(bytes))),
         };
-        result.unwrap_or_else(|error| Reply::Unknown(format!("{}: {error}", self.path.display())))
+        result.unwrap_or_else(|error| {
+            let why = format!("{}: {error}", self.path.display());
+            if is_final(&error) { Reply::Refused(why) } else { Reply::Unknown(why) }
+        })
     }
 
-    fn load(&self) -> io::Result<Option<(Vec<u8>, Token)>> {
+    /// The head, once it is certain that the disk has it too: a run must not send on the word of a file that a power cut takes away.
+    fn load(&mut self) -> io::Result<Option<(Vec<u8>, Token)>> {
+        if self.unsynced {
+            self.sync_folder(&self.path.clone())?;
+            self.unsynced = false;
+        }
         Ok(self.read(HEAD)?.map(|bytes| {
             let token = token(&bytes);
             (bytes, token)
         }))
     }
 
-    fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
-        match fs::read(self.path.join(name)) {
+    fn read(&mut self, name: &str) -> io::Result<Option<Vec<u8>>> {
+        let path = self.path.join(name);
+        match self.step(Step::Read(&path)).and_then(|()| fs::read(&path)) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
@@ -138,39 +158,49 @@ impl Folder {
             fs::create_dir_all(folder)?;
         }
         if let Err(error) = self.write_new(&temporary, bytes).and_then(|()| self.rename(&temporary, &target)) {
-            if self.step(Step::Remove).is_ok() {
-                let _ = fs::remove_file(&temporary);
-            }
+            let _ = self.remove(&temporary);
             return Err(error);
         }
-        self.step(Step::SyncFolder)?;
-        sync_folder(target.parent().unwrap_or(&self.path))
+        self.unsynced = true;
+        self.sync_folder(target.parent().unwrap_or(&self.path.clone()))?;
+        self.unsynced = false;
+        Ok(())
     }
 
     fn write_new(&mut self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         private(&mut options);
-        self.step(Step::Create)?;
+        self.step(Step::Create(path))?;
         let mut file = options.open(path)?;
-        if let Err(error) = self.step(Step::Write) {
+        if let Err(error) = self.step(Step::Write(path, bytes)) {
             // What a full disk takes of a write that fails.
             let _ = file.write_all(&bytes[..bytes.len() / 2]);
             return Err(error);
         }
         file.write_all(bytes)?;
-        self.step(Step::Sync)?;
+        self.step(Step::Sync(path))?;
         file.sync_all()
     }
 
     fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
-        self.step(Step::Rename)?;
+        self.step(Step::Rename(from, to))?;
         fs::rename(from, to)
+    }
+
+    fn remove(&mut self, path: &Path) -> io::Result<()> {
+        self.step(Step::Remove(path))?;
+        fs::remove_file(path)
+    }
+
+    fn sync_folder(&mut self, path: &Path) -> io::Result<()> {
+        self.step(Step::SyncFolder(path))?;
+        sync_folder(path)
     }
 
     /// Before each thing that a disk can fail at: tests let it fail.
     #[cfg_attr(not(test), expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "tests let it fail"))]
-    fn step(&mut self, step: Step) -> io::Result<()> {
+    fn step(&mut self, step: Step<'_>) -> io::Result<()> {
         #[cfg(test)]
         if let Some(fault) = &mut self.fault {
             return fault.step(step);
@@ -180,15 +210,22 @@ impl Folder {
     }
 }
 
-/// What a disk can fail at.
+/// What a disk can fail at, with the files and what is written to them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
-    Create,
-    Write,
-    Sync,
-    Rename,
-    SyncFolder,
-    Remove,
+pub(super) enum Step<'a> {
+    Read(&'a Path),
+    Create(&'a Path),
+    Write(&'a Path, &'a [u8]),
+    Sync(&'a Path),
+    Rename(&'a Path, &'a Path),
+    SyncFolder(&'a Path),
+    Remove(&'a Path),
+}
+
+/// Whether the system would say the same again.
+fn is_final(error: &io::Error) -> bool {
+    use io::ErrorKind::{IsADirectory, NotADirectory, PermissionDenied, ReadOnlyFilesystem};
+    matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem | NotADirectory | IsADirectory)
 }
 
 fn token(bytes: &[u8]) -> Token {
@@ -206,7 +243,8 @@ fn private(_options: &mut OpenOptions) {}
 
 #[cfg(unix)]
 fn sync_folder(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
+    let here = Path::new(".");
+    File::open(if path.as_os_str().is_empty() { here } else { path })?.sync_all()
 }
 
 #[cfg(not(unix))]
