@@ -13,7 +13,7 @@ use crate::client::{Probe, SendError, SystemInfo};
 use crate::diagnostic::Profile;
 use crate::limits;
 use crate::source::{BaseUrl, Environment, Project};
-use crate::state::{self, Account, Location, State};
+use crate::state::{self, Account, Location, Register, State};
 use crate::untrusted::Untrusted;
 
 /// A clock that is off by more is worth a look. Safety does not rest on clocks; dates in reports and `--from 7d` do.
@@ -185,14 +185,19 @@ async fn kept(project: &Project, environment: &Environment, account: Option<&Acc
         Ok(location) => location,
         Err(failure) => return vec![Line::fail("state", &failure.into())],
     };
+    let mut lines = store(&location).await;
     let state = match state::read(&location).await {
         Ok(state) => state,
         Err(state::Error::Missing { .. }) if environment.base_url == BaseUrl::Sandbox => {
-            return vec![Line::pass("state", "none yet: the first apply makes it")];
+            lines.push(Line::pass("state", "none yet: the first apply makes it"));
+            return lines;
         }
-        Err(error) => return vec![Line::fail("state", &place::failure(error).into())],
+        Err(error) => {
+            lines.push(Line::fail("state", &place::failure(error).into()));
+            return lines;
+        }
     };
-    let mut lines = objects(&location, &state).await;
+    lines.extend(objects(&location, &state).await);
     if let Some(account) = account {
         lines.push(match service::same_account(account, &state.account) {
             Ok(()) => Line::pass("state account", "the state is bound to this account"),
@@ -200,6 +205,23 @@ async fn kept(project: &Project, environment: &Environment, account: Option<&Acc
         });
     }
     lines
+}
+
+/// A bucket proves that exactly one of many racing writers wins, with an object of its own that is deleted again (safety §1.6). A folder's lock
+/// is the kernel's, and is proven by being taken: not here, where it would stand in the way of an apply.
+async fn store(location: &Location) -> Vec<Line> {
+    if matches!(location, Location::Folder(_)) {
+        return Vec::new();
+    }
+    let probe = format!("probe-{}", uuid::Uuid::new_v4());
+    let proven = match Register::open(location) {
+        Ok(register) => register.prove(&probe).await,
+        Err(error) => Err(error),
+    };
+    vec![match proven {
+        Ok(()) => Line::pass("store", "of many writers that race for one object, exactly one wins"),
+        Err(error) => Line::fail("store", &place::failure(error).into()),
+    }]
 }
 
 async fn objects(location: &Location, state: &State) -> Vec<Line> {

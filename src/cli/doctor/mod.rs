@@ -15,7 +15,8 @@ use crate::untrusted::Untrusted;
 
 /// Look whether an apply can work: config, key, account, clock, proxy and state
 ///
-/// Sends one `/system/info` request and reads the state; changes nothing. Ends with 0 when nothing fails, warnings or not.
+/// Sends one `/system/info` request and reads the state. A bucket's conditional writes are tried on an object of its own, which is deleted
+/// again; nothing else is changed. Ends with 0 when nothing fails, warnings or not.
 #[derive(Debug, clap::Args)]
 pub struct DoctorArgs {
     /// The form of the data
@@ -46,7 +47,7 @@ enum Verdict {
 /// One thing that was looked at.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Line {
-    /// `config`, `key`, `proxy`, `service`, `account`, `project`, `clock`, `state`, `state account` or `templates`.
+    /// `config`, `key`, `proxy`, `service`, `account`, `project`, `clock`, `store`, `state`, `state account` or `templates`.
     what: &'static str,
     verdict: Verdict,
     /// How it is.
