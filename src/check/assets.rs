@@ -61,14 +61,14 @@ fn names(folder: &Folder, list: &[ReadAsset], findings: &mut Findings<'_>) {
             findings.at(&table::ATTACHMENT_NAME, folder, &asset.name, format!("the name `{name}` {why}"));
         } else if !name.is_ascii() {
             let message = format!("the name `{name}` is not ASCII; some mail clients show it garbled");
-            let finding = Diagnostic::new(&table::ATTACHMENT_NAME, folder.locate(&asset.name), message);
-            findings.push(finding.severity(Severity::Warn));
+            findings.weighing(&table::ATTACHMENT_NAME, Severity::Warn, folder, &asset.name, message);
         }
         let lower = name.to_lowercase();
         if let Some(first) = seen.get(&lower) {
             let message = format!("`{name}` has the same name as `{first}` in this list");
-            let finding = Diagnostic::new(&table::ATTACHMENT_DUPLICATE, folder.locate(&asset.name), message);
-            findings.push(finding.help("give one of them another `name`"));
+            findings
+                .at(&table::ATTACHMENT_DUPLICATE, folder, &asset.name, message)
+                .help("give one of them another `name`");
         }
         seen.entry(lower).or_insert(name);
     }
@@ -81,8 +81,9 @@ fn has_extension(name: &str) -> bool {
 fn content(folder: &Folder, asset: &ReadAsset, findings: &mut Findings<'_>) {
     if asset.head.starts_with(b"version https://git-lfs.github.com/spec/") {
         let message = "this is a Git LFS pointer, not the file itself";
-        let finding = Diagnostic::new(&table::ATTACHMENT_TOO_LARGE, folder.locate(&asset.path), message);
-        findings.push(finding.help("run `git lfs pull` first; in CI, check out with LFS"));
+        findings
+            .at(&table::ATTACHMENT_TOO_LARGE, folder, &asset.path, message)
+            .help("run `git lfs pull` first; in CI, check out with LFS");
         return;
     }
     let Some(actual) = looks_like(&asset.head) else { return };
@@ -98,7 +99,7 @@ fn content(folder: &Folder, asset: &ReadAsset, findings: &mut Findings<'_>) {
     if !same {
         let place = asset.mime.as_ref().unwrap_or(&asset.path);
         let message = format!("declared as `{declared}`, and the bytes are `{actual}`");
-        findings.push(Diagnostic::new(&table::ATTACHMENT_TYPE, folder.locate(place), message).limit(actual, declared));
+        findings.at(&table::ATTACHMENT_TYPE, folder, place, message).limit(actual, declared);
     }
 }
 

@@ -36,8 +36,8 @@ fn name(folder: &Folder, findings: &mut Findings<'_>) {
         Some(name) if name.value.len() > limits::NAME_BYTES => {
             let message =
                 format!("the name is {} bytes long, and at most {} are kept", name.value.len(), limits::NAME_BYTES);
-            let finding = Diagnostic::new(&table::NAME_TOO_LONG, folder.locate(&name.place), message);
-            findings.push(finding.limit(name.value.len(), limits::NAME_BYTES));
+            let finding = findings.at(&table::NAME_TOO_LONG, folder, &name.place, message);
+            finding.limit(name.value.len(), limits::NAME_BYTES);
         }
         Some(name) => control(folder, "name", name, findings),
     }
@@ -96,8 +96,7 @@ fn control(folder: &Folder, field: &str, spot: &Spot<String>, findings: &mut Fin
     if let Some(bad) = spot.value.chars().find(|c| matches!(c, '\r' | '\n' | '\0' | '\u{2028}' | '\u{2029}')) {
         let what = if bad == '\0' { "a NUL" } else { "a line break" };
         let message = format!("`{field}` has {what}");
-        findings
-            .push(Diagnostic::new(&table::BAD_VALUE, folder.locate(&spot.place), message).help("write it in one line"));
+        findings.at(&table::BAD_VALUE, folder, &spot.place, message).help("write it in one line");
     } else if spot.value.chars().any(char::is_control) {
         let message = format!("`{field}` has a control character");
         findings.at(&table::BAD_VALUE, folder, &spot.place, message);
@@ -110,8 +109,7 @@ fn visual(folder: &Folder, environment: &str, findings: &mut Findings<'_>) {
     if builder.value == Builder::Visual && !has_id {
         let message = "a visual template can be created only in the service's web page";
         let help = format!("name the id of the existing one: `ids: {{ {environment}: … }}`");
-        let finding = Diagnostic::new(&table::VISUAL_BUILDER, folder.locate(&builder.place), message);
-        findings.push(finding.help(help));
+        findings.at(&table::VISUAL_BUILDER, folder, &builder.place, message).help(help);
     }
 }
 
@@ -120,34 +118,25 @@ fn headers(folder: &Folder, findings: &mut Findings<'_>) {
     if headers.len() > limits::HEADERS {
         let message = format!("{} headers, and at most {} are allowed", headers.len(), limits::HEADERS);
         if let Some((name, _)) = headers.get(limits::HEADERS) {
-            let finding = Diagnostic::new(&table::TOO_MANY_HEADERS, folder.locate(&name.place), message);
-            findings.push(finding.limit(headers.len(), limits::HEADERS));
+            let finding = findings.at(&table::TOO_MANY_HEADERS, folder, &name.place, message);
+            finding.limit(headers.len(), limits::HEADERS);
         }
     }
     let mut seen: BTreeMap<String, &str> = BTreeMap::new();
-    let mut reported = 0;
     for (name, _) in headers {
-        if reported >= PER_RULE {
-            break;
-        }
         let lower = name.value.to_ascii_lowercase();
         // A token of RFC 5322: printable ASCII without blanks and colons.
         if name.value.is_empty() || !name.value.bytes().all(|byte| byte.is_ascii_graphic() && byte != b':') {
             let message =
                 format!("`{}` cannot be a header name: printable ASCII without blanks and colons", name.value);
             findings.at(&table::HEADER_INVALID, folder, &name.place, message);
-            reported += 1;
         } else if !lower.starts_with(&limits::HEADER_PREFIX.to_ascii_lowercase()) {
             let message = format!("the service drops `{}`: only headers that start with `X-` are accepted", name.value);
-            findings.push(
-                Diagnostic::new(&table::HEADER_IGNORED, folder.locate(&name.place), message)
-                    .help(format!("`X-{}`, or remove it", name.value)),
-            );
-            reported += 1;
+            let help = format!("`X-{}`, or remove it", name.value);
+            findings.at(&table::HEADER_IGNORED, folder, &name.place, message).help(help);
         } else if let Some(first) = seen.get(&lower) {
             let message = format!("`{}` and `{first}` are the same header", name.value);
             findings.at(&table::HEADER_INVALID, folder, &name.place, message);
-            reported += 1;
         }
         seen.entry(lower).or_insert(&name.value);
     }
@@ -158,9 +147,9 @@ fn info(folder: &Folder, findings: &mut Findings<'_>) {
     let rule = &table::INFO_LIMITS;
     if let Some((name, _)) = info.get(limits::INFO_KEYS) {
         let message = format!("`global_info` has {} keys, and at most {} are allowed", info.len(), limits::INFO_KEYS);
-        findings.push(Diagnostic::new(rule, folder.locate(&name.place), message).limit(info.len(), limits::INFO_KEYS));
+        findings.at(rule, folder, &name.place, message).limit(info.len(), limits::INFO_KEYS);
     }
-    for (key, value) in info.iter().take(limits::INFO_KEYS + PER_RULE) {
+    for (key, value) in info {
         if key.value.trim().is_empty() {
             findings.at(rule, folder, &key.place, "a key of `global_info` is blank");
         }
@@ -175,13 +164,10 @@ fn info(folder: &Folder, findings: &mut Findings<'_>) {
             "`global_info` is {total} bytes in total; similar services refuse more than {}",
             limits::INFO_TOTAL_BYTES
         );
-        let finding = Diagnostic::new(rule, folder.locate(&first.place), message);
-        findings.push(finding.limit(total, limits::INFO_TOTAL_BYTES).severity(Severity::Warn));
+        let finding = findings.weighing(rule, Severity::Warn, folder, &first.place, message);
+        finding.limit(total, limits::INFO_TOTAL_BYTES);
     }
 }
-
-/// The most findings of one rule in one file: a hostile manifest has thousands.
-const PER_RULE: usize = 10;
 
 fn symbols(folder: &Folder, spot: &Spot<String>, what: &str, limit: usize, findings: &mut Findings<'_>) {
     let symbols = spot.value.chars().count();
@@ -192,13 +178,12 @@ fn symbols(folder: &Folder, spot: &Spot<String>, what: &str, limit: usize, findi
         (false, false) => return,
     };
     let message = format!("this {what} of `global_info` has {count} {unit}, and at most {limit} are allowed");
-    let finding = Diagnostic::new(&table::INFO_LIMITS, folder.locate(&spot.place), message);
-    findings.push(finding.limit(count, limit).severity(severity));
+    findings.weighing(&table::INFO_LIMITS, severity, folder, &spot.place, message).limit(count, limit);
 }
 
 fn replacements(folder: &Folder, findings: &mut Findings<'_>) {
     let bad = folder.manifest.global_replacements.iter().filter(|(name, _)| !is_replacement_name(&name.value));
-    for (name, _) in bad.take(PER_RULE) {
+    for (name, _) in bad {
         let message =
             format!("`{}` cannot be a name: Latin letters, digits, `_` or `-`, and a letter first", name.value);
         findings.at(&table::REPLACEMENT_NAME, folder, &name.place, message);

@@ -69,6 +69,9 @@ pub fn may_change(rule: &Rule, severity: Severity) -> bool {
     rule.group != "service" || rule.severity != Severity::Error || severity == Severity::Error
 }
 
+/// Findings of one rule in one manifest before the rest is only counted.
+const PER_RULE: usize = 10;
+
 /// The findings of one folder in the making.
 #[derive(Debug)]
 pub struct Findings<'a> {
@@ -97,9 +100,37 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// Adds a finding at a place of the manifest.
-    pub fn at(&mut self, rule: &'static Rule, folder: &Folder, place: &Place, message: impl Into<String>) {
-        self.push(Diagnostic::new(rule, folder.locate(place), message));
+    /// Adds a finding at a place of the manifest, and hands it out to be completed.
+    pub fn at(
+        &mut self,
+        rule: &'static Rule,
+        folder: &Folder,
+        place: &Place,
+        message: impl Into<String>,
+    ) -> Completing<'_> {
+        self.weighing(rule, rule.severity, folder, place, message)
+    }
+
+    /// As [`Findings::at`], with another severity than the rule's own. A manifest can have a hundred thousand mistakes: after some of one
+    /// kind the rest is only counted.
+    pub fn weighing(
+        &mut self,
+        rule: &'static Rule,
+        severity: Severity,
+        folder: &Folder,
+        place: &Place,
+        message: impl Into<String>,
+    ) -> Completing<'_> {
+        let mut same = self.list.iter_mut().filter(|finding| finding.rule == rule);
+        if let Some(last) = same.nth(PER_RULE - 1) {
+            last.count += 1;
+            return Completing(None);
+        }
+        if self.levels.of(rule, severity) == Severity::Off {
+            return Completing(None);
+        }
+        self.push(Diagnostic::new(rule, folder.locate(place), message).severity(severity));
+        Completing(self.list.last_mut())
     }
 
     /// Adds a finding about a text part when there are any places, and hands it out to be completed.

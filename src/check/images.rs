@@ -118,7 +118,7 @@ impl Images {
 
     /// Reports what was seen.
     pub fn report(self, text: &Text, folder: &Folder, findings: &mut Findings<'_>) {
-        let known: Vec<&str> = folder.manifest.inline_attachments.iter().map(Asset::content_id).collect();
+        let known: BTreeSet<&str> = folder.manifest.inline_attachments.iter().map(Asset::content_id).collect();
         findings
             .places(
                 &table::IMG_RELATIVE,
@@ -128,7 +128,7 @@ impl Images {
             )
             .help("attach it (`inline_attachments`, then `src=\"cid:…\"`), or use its https address")
             .edits(|| self.embed(text, folder));
-        let unknown = |cid: &str| !known.contains(&cid) && !super::is_tagged(cid);
+        let unknown = |cid: &str| !known.contains(cid) && !super::is_tagged(cid);
         let mut missing = Places::default();
         let mut missing_name = "";
         for (cid, span) in self.cids.iter().filter(|(cid, _)| unknown(cid)) {
@@ -192,9 +192,10 @@ impl Images {
 fn unused(folder: &Folder, cids: &[(String, Range<usize>)], findings: &mut Findings<'_>) {
     let in_amp = |name: &str| folder.amp.as_ref().is_some_and(|amp| amp.sent.contains(name));
     let dynamic = cids.iter().any(|(cid, _)| super::is_tagged(cid));
+    let shown: BTreeSet<&str> = cids.iter().map(|(cid, _)| cid.as_str()).collect();
     for asset in &folder.manifest.inline_attachments {
         let name = asset.content_id();
-        if !dynamic && !cids.iter().any(|(cid, _)| cid == name) && !in_amp(name) {
+        if !dynamic && !shown.contains(name) && !in_amp(name) {
             let message = format!("the html never shows `cid:{name}`");
             findings.at(&table::INLINE_UNUSED, folder, &asset.path.place, message);
             return;

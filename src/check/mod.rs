@@ -108,7 +108,9 @@ fn adopt(folder: &Folder, environment: &str, findings: &mut findings::Findings<'
         match Id::new(id.value.clone()) {
             Ok(id) if name.value == environment => adopt = Some(id),
             Ok(_) => {}
-            Err(error) => findings.at(&table::BAD_VALUE, folder, &id.place, format!("`{}` is {error}", id.value)),
+            Err(error) => {
+                findings.at(&table::BAD_VALUE, folder, &id.place, format!("`{}` is {error}", id.value));
+            }
         }
     }
     adopt

@@ -47,11 +47,12 @@ fn start(link: &str) -> &str {
 
 /// Where a text has an element of html. `<https://…>` and `a < b` are text.
 fn markup(text: &str) -> Option<usize> {
-    let lower = text.to_ascii_lowercase();
-    ["<p>", "<p ", "<br", "</", "<div", "<table", "<html", "<!doctype", "<a href", "&nbsp;"]
-        .iter()
-        .filter_map(|piece| lower.find(piece))
-        .min()
+    let bytes = text.as_bytes();
+    let starts = |at: usize, piece: &str| {
+        bytes.get(at..at + piece.len()).is_some_and(|found| found.eq_ignore_ascii_case(piece.as_bytes()))
+    };
+    let pieces = ["<p>", "<p ", "<br", "</", "<div", "<table", "<html", "<!doctype", "<a href", "&nbsp;"];
+    memchr::memchr2_iter(b'<', b'&', bytes).find(|at| pieces.iter().any(|piece| starts(*at, piece)))
 }
 
 fn missing(folder: &Folder, html: &str, derived: &str, findings: &mut Findings<'_>) {

@@ -26,6 +26,9 @@ pub const BODIES: [&str; 3] = ["body.html", "body.txt", "body.amp.html"];
 /// Bytes of the start of an asset that are kept, to see what it is.
 const HEAD: usize = 192;
 
+/// So many problems that the rest of the files need not be opened: the template cannot be sent anyway.
+const ENOUGH: usize = 100;
+
 /// A template folder, read.
 #[derive(Debug, Clone)]
 pub struct Folder {
@@ -309,6 +312,10 @@ impl Folder {
             let mut list = Vec::new();
             for asset in assets {
                 let path = asset.path.value.clone();
+                if folder.problems.len() >= ENOUGH {
+                    folder.touched.spoil();
+                    break;
+                }
                 if !known.contains_key(&path) {
                     let looked = folder.look(dir, asset, &mut budget);
                     known.insert(path.clone(), looked);
@@ -327,7 +334,6 @@ impl Folder {
 
     /// Size, digest and first bytes of an asset, or a problem.
     fn look(&mut self, dir: BorrowedFd<'_>, asset: &Asset, budget: &mut u64) -> Option<(u64, Digest, Vec<u8>)> {
-        let location = self.locate(&asset.path.place);
         let looked = files::open_file(dir, &asset.path.value).and_then(|opened| {
             self.touched.file(dir, &asset.path.value, &opened.stat);
             let (size, mut file) = (opened.size(), opened.file);
@@ -353,15 +359,21 @@ impl Folder {
                 }
             }
         });
+        let looked = match looked {
+            Ok((size, Some((digest, head)))) if size > 0 => return Some((size, digest, head)),
+            Ok((size, _)) => Ok(size),
+            Err(error) => Err(error),
+        };
+        // Looked up only for a problem: a hostile list is long.
+        let location = self.locate(&asset.path.place);
         let problem = match looked {
             Err(error) => {
                 self.touched.spoil();
                 refused(error, location, &asset.path.value)
             }
-            Ok((0, _)) => Problem::new(Fault::AttachmentTooLarge, location, format!("`{}` is empty", asset.path.value))
+            Ok(0) => Problem::new(Fault::AttachmentTooLarge, location, format!("`{}` is empty", asset.path.value))
                 .limit("0 bytes", "at least 1 byte"),
-            Ok((size, Some((digest, head)))) => return Some((size, digest, head)),
-            Ok((size, None)) if size > limits::ATTACHMENT_BYTES => Problem::new(
+            Ok(size) if size > limits::ATTACHMENT_BYTES => Problem::new(
                 Fault::AttachmentTooLarge,
                 location,
                 format!(
@@ -371,7 +383,7 @@ impl Folder {
                 ),
             )
             .limit(size, limits::ATTACHMENT_BYTES),
-            Ok((_, None)) => {
+            Ok(_) => {
                 let message = "the attachments together are larger than a whole request may be";
                 Problem::new(Fault::RequestTooLarge, location, message)
                     .help("link to large files instead of attaching them")

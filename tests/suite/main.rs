@@ -27,6 +27,8 @@ mod doctor;
 mod findings;
 mod interface;
 mod judge;
+mod hostile;
+mod limits;
 mod plans;
 mod rules;
 mod sandbox;
