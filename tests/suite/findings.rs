@@ -224,9 +224,9 @@ fn json_carries_the_contract_of_each_template() {
     let contract = &json["templates"]["welcome"];
     assert_eq!(contract["engine"], "simple");
     let expected = serde_json::json!({
-        "code": { "required": true, "used_in": ["html", "plaintext"] },
+        "code": { "required": true, "value": null, "used_in": ["html", "plaintext"] },
         "company": { "required": false, "value": "Example", "used_in": ["html", "plaintext"] },
-        "first_name": { "required": false, "used_in": ["subject"] },
+        "first_name": { "required": false, "value": null, "used_in": ["subject"] },
     });
     assert_eq!(contract["variables"], expected);
 }

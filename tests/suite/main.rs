@@ -28,6 +28,7 @@ mod findings;
 mod interface;
 mod judge;
 mod hostile;
+mod interface;
 mod limits;
 mod plans;
 mod rules;
