@@ -27,7 +27,6 @@ mod doctor;
 mod findings;
 mod hostile;
 mod interface;
-mod interface;
 mod judge;
 mod limits;
 mod plans;
