@@ -15,7 +15,7 @@ use rusqlite::Connection;
 
 use super::accounts;
 use super::fault::{CodeType, Rule, When};
-use super::fields::Notes;
+use super::fields::{Notes, shown};
 use super::log::{self, Entry};
 use super::misbehave::misbehave;
 use super::operation::{Circumstances, Endpoint, Operation};
@@ -152,9 +152,13 @@ async fn judge(service: &Arc<Service>, parts: Parts, body: Result<Vec<u8>, Refus
 fn door(service: &Service, parts: &Parts) -> Result<(Endpoint, String), Refusal> {
     service.gate.check(parts, false)?;
     let at = parts.uri.path();
-    let endpoint = Endpoint::at(at).ok_or_else(|| Refusal::new(&UNKNOWN_PATH, format!("there is no path `{at}`")))?;
+    let endpoint =
+        Endpoint::at(at).ok_or_else(|| Refusal::new(&UNKNOWN_PATH, format!("there is no path `{}`", shown(at))))?;
     if parts.method != Method::POST {
-        return Err(Refusal::new(&NOT_POST, format!("the method is {}, only POST is allowed", parts.method)));
+        return Err(Refusal::new(
+            &NOT_POST,
+            format!("the method is {}, only POST is allowed", shown(parts.method.as_str())),
+        ));
     }
     let key = parts.headers.get(API_KEY_HEADER).ok_or_else(|| Refusal::from(&KEY_MISSING))?;
     let key = key.to_str().map_err(|_| Refusal::from(&KEY_UNKNOWN))?;
@@ -177,7 +181,7 @@ fn content_type(parts: &Parts) -> Result<(), Refusal> {
     if is_json && is_utf8 {
         return Ok(());
     }
-    Err(Refusal::new(&NOT_JSON_TYPE, format!("the `Content-Type` is `{sent}`, not `application/json`")))
+    Err(Refusal::new(&NOT_JSON_TYPE, format!("the `Content-Type` is `{}`, not `application/json`", shown(&sent))))
 }
 
 /// A judged request on its way through the database.

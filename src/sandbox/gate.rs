@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 
 use axum::http::request::Parts;
 
+use super::fields::shown;
 use super::refusal::{FOREIGN_PAGE, Refusal};
 
 /// The hosts under which the service answers.
@@ -33,7 +34,7 @@ impl Gate {
             (None, None) => return refuse("the request names no host".to_owned()),
         };
         if !self.is_ours(&host) {
-            return refuse(format!("the request is for the host `{host}`, which is not this service"));
+            return refuse(format!("the request is for the host `{}`, which is not this service", shown(&host)));
         }
         if is_mail_link {
             return Ok(());
@@ -41,11 +42,11 @@ impl Gate {
         if let Some(origin) = header("origin")
             && origin.strip_prefix("http://") != Some(host.as_str())
         {
-            return refuse(format!("the request comes from a page of `{origin}`"));
+            return refuse(format!("the request comes from a page of `{}`", shown(&origin)));
         }
         match header("sec-fetch-site").as_deref() {
             None | Some("same-origin" | "none") => Ok(()),
-            Some(site) => refuse(format!("the request comes from another page (`Sec-Fetch-Site: {site}`)")),
+            Some(site) => refuse(format!("the request comes from another page (`Sec-Fetch-Site: {}`)", shown(site))),
         }
     }
 

@@ -9,6 +9,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::error::Category;
 
+use super::fields::shown;
 use super::refusal::{DUPLICATE_KEY, NOT_JSON, Refusal};
 
 /// One JSON value. Strings without escapes borrow from the request, so that a large attachment is not copied.
@@ -123,7 +124,7 @@ impl<'de> Visitor<'de> for Tree {
                 return Err(A::Error::custom("a key is not a string"));
             };
             if !seen.insert(key.clone()) {
-                return Err(A::Error::custom(format_args!("the key {:?} is there twice", &*key)));
+                return Err(A::Error::custom(format_args!("the key {:?} is there twice", shown(&key))));
             }
             map.push((key, value));
         }

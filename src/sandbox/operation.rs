@@ -121,3 +121,98 @@ fn done() -> String {
 fn json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
     serde_json::to_string(value).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Map, Value};
+
+    use super::*;
+    use crate::sandbox::refusal::TABLE;
+
+    const ENDPOINTS: [Endpoint; 6] = [
+        Endpoint::SuppressionList,
+        Endpoint::SystemInfo,
+        Endpoint::SuppressionCreate,
+        Endpoint::EmailSubscribe,
+        Endpoint::SuppressionDelete,
+        Endpoint::TemplateCreate,
+    ];
+
+    /// Names that the service knows, so that values get past the first check.
+    fn name() -> impl Strategy<Value = String> {
+        let known = [
+            "template",
+            "id",
+            "name",
+            "body",
+            "html",
+            "plaintext",
+            "subject",
+            "sender_email",
+            "reply_to",
+            "headers",
+            "global_info",
+            "global_replacements",
+            "attachments",
+            "type",
+            "content",
+            "check_links",
+            "email",
+            "reason",
+            "created",
+            "limit",
+            "start_position",
+            "recipient_email",
+            "sender_name",
+            "X-A",
+        ];
+        prop_oneof![8 => proptest::sample::select(known.to_vec()).prop_map(str::to_owned), 1 => any::<String>()]
+    }
+
+    fn value() -> impl Strategy<Value = Value> {
+        let text = prop_oneof![
+            Just("a@example.com"),
+            Just("2026-01-01 00:00:00"),
+            Just("aGk="),
+            Just("a.txt"),
+            Just("text/plain")
+        ];
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            text.prop_map(Value::from),
+            any::<String>().prop_map(Value::from),
+        ];
+        leaf.prop_recursive(5, 64, 12, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                proptest::collection::btree_map(name(), inner, 0..12)
+                    .prop_map(|map| Value::Object(map.into_iter().collect::<Map<_, _>>())),
+            ]
+        })
+    }
+
+    fn judge(body: &[u8]) {
+        for endpoint in ENDPOINTS {
+            if let Err(refusal) = endpoint.read(body, &mut Notes::default()) {
+                assert!(TABLE.contains(&refusal.kind) && !refusal.message.is_empty());
+                assert!(refusal.message.chars().count() < 600, "{}", refusal.message);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_judged(body in proptest::collection::vec(any::<u8>(), 0..400)) {
+            judge(&body);
+        }
+
+        #[test]
+        fn any_json_is_judged(value in value()) {
+            judge(value.to_string().as_bytes());
+        }
+    }
+}

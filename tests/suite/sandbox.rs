@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::http::{Client, Reply};
-use crate::support::{Project, Service};
+use crate::support::{Project, Running, Service};
 
 fn template(name: &str) -> Value {
     json!({ "template": { "name": name, "body": { "html": "<p>Hello</p>" } } })
@@ -291,4 +291,20 @@ fn several_services_share_one_database() {
     assert_eq!(services[0].count("SELECT count(DISTINCT name) FROM templates"), 100);
     assert_eq!(services[0].count("SELECT templates FROM accounts"), 100);
     assert_eq!(services[0].count("SELECT count(*) FROM requests"), 100);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn open_hands_the_page_to_the_browser() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let project =
+        Project::empty().file("bin/xdg-open", "#!/bin/sh\necho \"$1\" > opened.new && mv opened.new opened\n");
+    std::fs::set_permissions(project.path("bin/xdg-open"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = project.command(["sandbox", "--listen", "127.0.0.1:0", "--open"]);
+    command.env("PATH", format!("{}:/usr/bin:/bin", project.path("bin").display()));
+    let (_running, url) = Running::until(command, |line| line.strip_prefix("listening on ").map(str::to_owned));
+    while !project.path("opened").exists() {
+        std::thread::yield_now();
+    }
+    assert_eq!(project.read("opened").trim(), url);
 }

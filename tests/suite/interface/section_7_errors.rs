@@ -31,5 +31,15 @@ fn s7_foreign_text_in_a_message_is_cut_and_escaped() {
     let name = format!("<script>\n{}", "x".repeat(1_000));
     let reply = bench.template(json!({ "global_replacements": { (name): "x" } }));
     assert!(reply.json()["message"].as_str().unwrap().chars().count() < 300);
+    let path = format!("/{}", "x".repeat(10_000));
+    let long = "x".repeat(10_000);
+    for reply in [
+        bench.client.send("POST", &path, &[], b"{}").unwrap(),
+        bench.client.send("POST", "/system/info", &[("content-type", &long)], b"{}").unwrap(),
+        bench.client.send("POST", "/system/info", &[("host", &long)], b"{}").unwrap(),
+        bench.client.post_raw("/system/info", format!("{{\"{long}\":1,\"{long}\":2}}")),
+    ] {
+        assert!(reply.json()["message"].as_str().unwrap().chars().count() < 300, "{reply:?}");
+    }
     assert_eq!(reply.header("x-content-type-options"), Some("nosniff"));
 }
