@@ -61,13 +61,13 @@ impl Subject for Links {
         if let Some((_, clickable)) = &mut self.open {
             *clickable |= shown;
         }
-        self.unsubscribe |= shown && text.to_lowercase().contains("unsubscribe");
+        self.unsubscribe |= shown && !self.unsubscribe && text.to_lowercase().contains("unsubscribe");
     }
 }
 
 impl Links {
     fn link(&mut self, tag: &Tag<'_>, href: &str, span: Range<usize>) {
-        self.unsubscribe |= href.to_lowercase().contains("unsub");
+        self.unsubscribe |= !self.unsubscribe && href.to_lowercase().contains("unsub");
         match Target::of(href) {
             Target::Relative | Target::Private | Target::Cid => self.relative.add(span),
             Target::Empty => self.empty.add(tag.span.clone()),

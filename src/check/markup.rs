@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use std::ops::Range;
 
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
-use html5gum::{Span, Tokenizer};
+use html5gum::{Emitter, ForwardingEmitter, Span, Tokenizer};
 
 /// A start tag.
 #[derive(Debug)]
@@ -108,7 +108,35 @@ pub fn read(html: &str, subjects: &mut [&mut dyn Subject]) {
         None
     });
     emitter.naively_switch_states(true);
-    let Ok(()) = Tokenizer::new_with_emitter(html, emitter).finish();
+    let Ok(()) = Tokenizer::new_with_emitter(html, Quiet { emitter, comment: false }).finish();
+}
+
+/// Asks for errors only inside of comments, where one of them matters: looking for the others takes longer than reading the tags.
+struct Quiet<E> {
+    emitter: E,
+    comment: bool,
+}
+
+impl<E: Emitter> ForwardingEmitter for Quiet<E> {
+    type Token = E::Token;
+
+    fn inner(&mut self) -> &mut impl Emitter<Token = Self::Token> {
+        &mut self.emitter
+    }
+
+    fn should_emit_errors(&mut self) -> bool {
+        self.comment
+    }
+
+    fn init_comment(&mut self) {
+        self.comment = true;
+        self.emitter.init_comment();
+    }
+
+    fn emit_current_comment(&mut self) {
+        self.comment = false;
+        self.emitter.emit_current_comment();
+    }
 }
 
 struct Pass<'s, 'd> {
@@ -186,7 +214,8 @@ impl Pass<'_, '_> {
 
 /// The tokenizer hands out bytes of a text; a piece of it is text again but for what it was given in character references.
 fn text<'b>(bytes: &'b [u8]) -> std::borrow::Cow<'b, str> {
-    String::from_utf8_lossy(bytes)
+    // The lossy reading goes byte by byte, and is hardly ever needed.
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), std::borrow::Cow::Borrowed)
 }
 
 #[cfg(test)]

@@ -135,7 +135,8 @@ fn write(folder: &Path, content: &Content) -> io::Result<()> {
 }
 
 fn pack(content: &Content) -> io::Result<Vec<u8>> {
-    zstd::encode_all(&serde_json::to_vec(content)?[..], zstd::DEFAULT_COMPRESSION_LEVEL)
+    // In one piece: the compressor takes only the memory that this size needs. Its lowest level costs half and packs templates as well.
+    zstd::bulk::compress(&serde_json::to_vec(content)?, 1)
 }
 
 fn unpack(packed: &[u8], digest: Digest) -> Option<Content> {
