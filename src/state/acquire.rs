@@ -293,14 +293,20 @@ impl Acquire {
     }
 }
 
-/// The state that a head and its base say.
+/// The state that a head and its base say. The very first base may be missing: a `state init` that was killed did not come to write it.
 ///
 /// # Errors
 ///
 /// When the base is missing or damaged, or the log does not read.
 pub fn replay(head: &Head, base: Option<&[u8]>) -> Result<State, HeadError> {
-    let bytes = base.ok_or_else(|| HeadError::Damaged("it is missing".to_owned()))?;
-    let mut state = base::decode(bytes, Some(head.meta.base.digest))?;
+    let first = || {
+        let state = base::first(head.meta.lineage, head.meta.account.clone());
+        (base::encode(&state).0 == head.meta.base).then_some(state)
+    };
+    let mut state = match base {
+        Some(bytes) => base::decode(bytes, Some(head.meta.base.digest))?,
+        None => first().ok_or_else(|| HeadError::Damaged("it is missing".to_owned()))?,
+    };
     let changes = head.log.changes().map_err(|error| HeadError::Damaged(format!("a line of the log: {error}")))?;
     for change in &changes {
         state.change(change);

@@ -24,6 +24,12 @@ struct Base<Records> {
     records: Records,
 }
 
+/// What a state is before anything happened to it: what the first snapshot has. A head alone says all of it.
+#[must_use]
+pub fn first(lineage: Uuid, account: Account) -> State {
+    State { serial: 1, ..State::empty(lineage, account) }
+}
+
 /// The bytes of a snapshot of `state`, and their name.
 #[must_use]
 pub fn encode(state: &State) -> (BaseRef, Vec<u8>) {

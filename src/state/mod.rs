@@ -31,7 +31,7 @@ pub use clock::{Clock, Entropy, Now, Run};
 pub use entry::{Account, Entry, Op, Record, Stamp, State, Unsettled};
 pub use error::{Error, Kind};
 pub use gate::Gate;
-pub use head::{HEAD_BYTES, Head, Holder};
+pub use head::{HEAD_BYTES, Head, Holder, Log};
 pub use heal::{Healed, heal};
 pub use ledger::{Ledger, Next, Terms, Ticket};
 pub use location::{Cloud, Location, LocationError};

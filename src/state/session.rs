@@ -113,33 +113,50 @@ pub(super) fn words(reply: Reply) -> String {
 ///
 /// [`Error::Exists`] when there is one, [`Error::Unfit`] when the place cannot keep one safely.
 pub async fn init(location: &Location, account: Account, run: &mut Run) -> Result<State, Error> {
-    let register = Register::open(location)?;
-    let place = location.to_string();
+    init_in(&Register::open(location)?, location.to_string(), account, run).await
+}
+
+pub(super) async fn init_in(
+    register: &Register,
+    place: String,
+    account: Account,
+    run: &mut Run,
+) -> Result<State, Error> {
     if !register.lock()? {
         return Err(Error::Locked { place });
     }
-    match ask(&register, Call::Load).await {
+    match ask(register, Call::Load).await {
         Reply::Loaded(None) => {}
         Reply::Loaded(Some(_)) => return Err(Error::Exists { place }),
         other => return Err(Error::Store { place, why: words(other) }),
     }
     let bases = register.bases().await;
     if !bases.is_empty() {
-        return Err(missing(&place, &register).await);
+        return Err(missing(&place, register).await);
     }
     let now = run.clock.now();
     register.prove(&format!("probe-{}", run.entropy.uuid(now))).await?;
-    let mut state = State::empty(run.entropy.uuid(now), account);
-    state.serial = 1;
+    let mut state = base::first(run.entropy.uuid(now), account);
     let stamp = Stamp { at: now.wall, who: run.who.clone(), run: run.id };
-    state.change(&Change::Did(Deed::new(stamp, "state init", false)));
-    begin(&register, &place, &state, Vec::new(), None, run).await?;
+    let born = Change::Did(Deed::new(stamp, "state init", false));
+    let mut log = Log::default();
+    log.push(&born);
+    let write_id = run.entropy.uuid(now);
+    let (head, name, base) = first_objects(&state, Vec::new(), log, write_id);
+    // The head comes first, since it says all that is in the first snapshot: whoever is killed in between leaves a state that can be read. A snapshot
+    // without a head would look like a state whose head was lost.
+    swap(register, &place, head, write_id, None).await?;
+    match ask(register, Call::Put { name, bytes: base.into() }).await {
+        Reply::Done => {}
+        other => return Err(Error::Store { place, why: words(other) }),
+    }
+    state.change(&born);
     Ok(state)
 }
 
-/// The bytes of a free head over a new base of `state`, the base's name, and its bytes.
+/// The bytes of a free head with this log over a new base of `state`, the base's name, and its bytes.
 #[must_use]
-pub fn first_objects(state: &State, old_bases: Vec<BaseRef>, write_id: Uuid) -> (Vec<u8>, String, Vec<u8>) {
+pub fn first_objects(state: &State, old_bases: Vec<BaseRef>, log: Log, write_id: Uuid) -> (Vec<u8>, String, Vec<u8>) {
     let (reference, bytes) = base::encode(state);
     let name = reference.name.clone();
     let meta = Meta {
@@ -155,7 +172,7 @@ pub fn first_objects(state: &State, old_bases: Vec<BaseRef>, write_id: Uuid) -> 
         base: reference,
         old_bases,
     };
-    (Head { meta, log: Log::default() }.encode(), name, bytes)
+    (Head { meta, log }.encode(), name, bytes)
 }
 
 /// Writes a base of `state` and a free head over it, where the head still is the version that is expected.
@@ -167,13 +184,24 @@ pub(super) async fn begin(
     expected: Option<Token>,
     run: &mut Run,
 ) -> Result<(), Error> {
-    let store = |why| Error::Store { place: place.to_owned(), why };
     let write_id = run.entropy.uuid(run.clock.now());
-    let (head, name, base) = first_objects(state, old_bases, write_id);
+    let (head, name, base) = first_objects(state, old_bases, Log::default(), write_id);
     match ask(register, Call::Put { name, bytes: base.into() }).await {
         Reply::Done => {}
-        other => return Err(store(words(other))),
+        other => return Err(Error::Store { place: place.to_owned(), why: words(other) }),
     }
+    swap(register, place, head, write_id, expected).await
+}
+
+/// Writes a head where it still is the version that is expected, and reads back whatever is not a clear yes.
+async fn swap(
+    register: &Register,
+    place: &str,
+    head: Vec<u8>,
+    write_id: Uuid,
+    expected: Option<Token>,
+) -> Result<(), Error> {
+    let store = |why| Error::Store { place: place.to_owned(), why };
     let bytes: std::sync::Arc<[u8]> = head.into();
     let mut why = String::new();
     for _ in 0..5 {

@@ -16,7 +16,7 @@ use crate::desired::{Desired, Digest, Id, Key, Row};
 use crate::plan;
 use crate::state::mutant::Mutant;
 use crate::state::{
-    Account, Acquire, Call, Entry, Head, Op, Reply, Stamp, State, Step, Terms, Token, first_objects, replay,
+    Account, Acquire, Call, Entry, Head, Log, Op, Reply, Stamp, State, Step, Terms, Token, first_objects, replay,
 };
 
 /// What is on its way to somebody.
@@ -111,7 +111,7 @@ impl World {
         let actors = (0..2 + chance.below(2)).map(|_| Actor::new(&mut chance, runs)).collect();
         let account = Account { base_url: "sandbox".to_owned(), user_id: 1, project_id: None };
         let state = State::empty(Uuid::from_u128(u128::from(seed) + 1), account);
-        let (head, base, bytes) = first_objects(&state, Vec::new(), Uuid::from_u128(1));
+        let (head, base, bytes) = first_objects(&state, Vec::new(), Log::default(), Uuid::from_u128(1));
         let mut world = Self {
             chance,
             mutant,

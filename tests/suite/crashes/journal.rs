@@ -166,3 +166,23 @@ fn killed_at_each_step_of_a_write_to_the_state() {
         }
     }
 }
+
+#[test]
+fn killed_while_a_state_is_made() {
+    // The first apply on the built-in service makes its own state.
+    for step in [Step::Created, Step::Written, Step::Closed, Step::Renamed] {
+        for n in 1..=3 {
+            let project = Project::new().template("a");
+            std::fs::create_dir_all(project.path(".letterpress/state/local")).unwrap();
+            let journal = Journal::kill_at(&project.path(".letterpress/state/local"), step, n);
+            let mut command = project.command(["apply", "--yes"]);
+            let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            journal.victim(&child);
+            let _ = child.wait_with_output().unwrap();
+            assert!(journal.end(), "{step:?} {n}");
+            let next = project.run(["apply", "--yes"]);
+            assert_eq!(next.code, 0, "{step:?} {n}: {next}");
+            let _ = project.run(["state", "history"]).exits(0).stdout_has("state init");
+        }
+    }
+}

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use super::{Fault, Kind, key, live, run, work};
 use crate::state::register::folder::{Folder, Step};
+use crate::state::session::init_in;
 use crate::state::{Account, Error, Location, Register, Session, init, read};
 
 /// A step that was done.
@@ -260,6 +261,37 @@ async fn a_head_that_the_disk_did_not_confirm_is_not_taken_for_certain() {
     disk.lock().unwrap().fault = Some(Fault::new(Kind::NoFolderSync, 0));
     let result = session.commit(vec![live("a")], "test").await;
     assert!(matches!(result, Err(Error::Store { .. })), "{result:?}");
+}
+
+#[tokio::test]
+async fn a_state_whose_making_was_cut_off_is_there_or_can_be_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut folder_of_a_run = Folder::at(folder.path());
+    folder_of_a_run.fault = Some(Fault::new(Kind::Never, 0));
+    let disk = Arc::new(Mutex::new(folder_of_a_run));
+    let register = Register::Folder(Arc::clone(&disk));
+    init_in(&register, "here".to_owned(), account(), &mut run()).await.unwrap();
+    let all = std::mem::take(&mut disk.lock().unwrap().fault.as_mut().unwrap().done);
+    let mut disk = Disk::default();
+    let (mut born, mut unborn) = (0, 0);
+    for done in all {
+        disk.apply(&done);
+        for image in disk.images() {
+            let left = lay_out(&image);
+            let location = Location::Folder(left.path().to_owned());
+            match read(&location).await {
+                Ok(_) => born += 1,
+                Err(Error::Missing { .. }) => {
+                    unborn += 1;
+                    init(&location, account(), &mut run()).await.unwrap();
+                }
+                Err(error) => panic!("after {done:?}: {error}"),
+            }
+            work(Register::open(&location).unwrap(), &mut Vec::new()).await.unwrap();
+            assert_eq!(read(&location).await.unwrap().history[0].what, "state init");
+        }
+    }
+    assert!(born > 3 && unborn > 3, "{born} were there, {unborn} were not");
 }
 
 #[test]
