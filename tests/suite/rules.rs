@@ -109,3 +109,16 @@ fn every_fixture_belongs_to_a_rule() {
         assert!(rules.contains(name.as_str()) || name == "quiet", "tests/fixtures/{name} belongs to no rule");
     }
 }
+
+#[test]
+fn realistic_mails_are_quiet() {
+    // Outlook's conditional comments and VML, preheader padding, minified CSS, optional end tags, other engines, AMP.
+    let output = Command::new(binary())
+        .args(["validate", "--format", "concise"])
+        .current_dir(fixtures().join("quiet"))
+        .env_clear()
+        .output()
+        .unwrap();
+    let outcome = Outcome::of(output).exits(0);
+    assert_eq!(outcome.stdout, "");
+}
