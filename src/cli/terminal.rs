@@ -110,6 +110,12 @@ impl Terminal {
         !self.quiet && io::stderr().is_terminal()
     }
 
+    /// Whether a person sees what goes to stdout, as it goes.
+    #[must_use]
+    pub fn is_shown(&self) -> bool {
+        io::stdout().is_terminal()
+    }
+
     /// Whether a person can answer a question.
     #[must_use]
     pub fn can_ask(&self) -> bool {

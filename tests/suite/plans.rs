@@ -195,3 +195,13 @@ fn a_lost_state_comes_back_from_the_event_stream() {
     project.run(["state", "recover", "--from-events", "empty.log"]).exits(5);
     project.run(["state", "recover", "--from-events", "missing.log"]).exits(1);
 }
+
+#[test]
+fn a_ci_that_folds_lines_gets_a_group() {
+    let project = Project::new().template("welcome").variable("GITHUB_ACTIONS", "true");
+    let outcome = project.run(["apply", "--yes"]).exits(0);
+    let begin = outcome.stdout.find("::group::Applying 1 template\n").unwrap();
+    let end = outcome.stdout.find("\n::endgroup::\n").unwrap();
+    assert!(outcome.stdout[begin..end].contains("created  welcome"), "{outcome}");
+    assert!(outcome.stdout[end..].contains("Applied: 1 created"), "{outcome}");
+}

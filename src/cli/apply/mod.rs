@@ -2,6 +2,7 @@
 
 mod ending;
 mod signals;
+mod tree;
 pub mod watch;
 
 use std::cell::Cell;
@@ -29,7 +30,7 @@ use crate::source::{BaseUrl, Environment, Project};
 use crate::state::{self, Location, Run, Session, State, Waiting};
 use crate::untrusted::Untrusted;
 use signals::Interrupts;
-use watch::{Frame, Told, Watch};
+use watch::{Frame, Group, Told, Watch};
 
 /// Do what the plan says: create, update, and write down the ids
 ///
@@ -60,6 +61,25 @@ pub struct Args {
     /// What is printed: lines for people, or one JSON event a line
     #[arg(long, value_enum, default_value = "text", env = "LETTERPRESS_APPLY_FORMAT")]
     format: Format,
+    /// Set by GitHub Actions
+    #[arg(long, hide = true, env = "GITHUB_ACTIONS")]
+    github_actions: Option<String>,
+    /// Set by Azure Pipelines
+    #[arg(long, hide = true, env = "TF_BUILD")]
+    tf_build: Option<String>,
+}
+
+impl Args {
+    /// How the CI that runs this folds lines, if it does.
+    fn group(&self) -> Option<Group> {
+        let is_set =
+            |variable: &Option<String>| variable.as_deref().is_some_and(|value| value.eq_ignore_ascii_case("true"));
+        match (is_set(&self.github_actions), is_set(&self.tf_build)) {
+            (true, _) => Some(Group::Github),
+            (_, true) => Some(Group::Azure),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -190,7 +210,7 @@ impl Job<'_> {
         match self.args.format {
             Format::Text if self.args.yes => terminal.data(plan_text::render(plan, Timestamp::now())),
             Format::Text => {
-                let details = compare::details(self.project, self.environment, plan, |_, _, _| {}).await?;
+                let details = compare::details(self.project, self.environment, plan, false, |_, _, _| {}).await?;
                 let layout = Layout { layers: Layers::Words, width: terminal.width() };
                 terminal.data(plan_text::render_detailed(plan, &details, layout, Timestamp::now()));
             }
@@ -267,7 +287,7 @@ impl Job<'_> {
             Ok(template)
         };
         let mut watch = match self.args.format {
-            Format::Text => Watch::people(terminal, steps),
+            Format::Text => Watch::people(terminal, steps, self.args.group()),
             Format::Json => Watch::Json { terminal },
         };
         let rescue = self.project.root.join(".letterpress");

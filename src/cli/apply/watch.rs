@@ -1,17 +1,20 @@
 //! What a run tells while it works: lines for people, with a bar on a terminal, or one JSON value a line.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::ending::past;
+use super::tree::Tree;
 use crate::apply::Event;
 use crate::cli::Terminal;
 use crate::cli::report::plan_json::PlanJson;
+use crate::cli::report::plan_text::count;
 use crate::cli::terminal::{CYAN, DIM, GREEN, RED, YELLOW};
 use crate::desired::Key;
 use crate::plan::Step;
@@ -28,7 +31,9 @@ pub enum Watch<'a> {
         /// The terminal.
         terminal: &'a Terminal,
         /// On a terminal.
-        bar: Option<ProgressBar>,
+        live: Option<Live>,
+        /// The group of lines that a CI folds.
+        group: Option<Group>,
         /// Columns of the longest key.
         width: usize,
         /// Since when.
@@ -91,32 +96,29 @@ pub enum Frame {
 impl<'a> Watch<'a> {
     /// Lines for people, about these steps.
     #[must_use]
-    pub fn people(terminal: &'a Terminal, steps: &[Step]) -> Self {
-        let bar = (terminal.is_watched() && steps.len() > 1).then(|| bar(steps.len()));
+    pub fn people(terminal: &'a Terminal, steps: &[Step], group: Option<Group>) -> Self {
+        let live = (terminal.is_watched() && steps.len() > 1).then(|| Live::start(steps, terminal.is_shown()));
+        if let Some(group) = group {
+            terminal.data(format_args!("{}\n", group.begin(steps.len())));
+        }
         let width = steps.iter().map(|step| step.key.as_str().width()).max().unwrap_or(0).min(KEY_COLUMNS);
-        Self::People { terminal, bar, width, began: Instant::now() }
+        Self::People { terminal, live, group, width, began: Instant::now() }
     }
 
     /// Takes in one event.
     pub fn tell(&mut self, event: &Event) {
         match self {
             Self::Json { terminal } => json(terminal, Told::Event(event)),
-            Self::People { terminal, bar, width, .. } => {
-                // On a terminal the next line, a moment later, has the id too.
-                if bar.is_some() && matches!(event, Event::Reserved { .. }) {
-                    return;
-                }
-                if matches!(
-                    event,
-                    Event::Done { .. } | Event::Refused { .. } | Event::Failed { .. } | Event::Unknown { .. }
-                ) && let Some(bar) = bar
+            Self::People { terminal, live, width, .. } => {
+                if let Some(live) = live
+                    && live.tell(event)
                 {
-                    bar.inc(1);
+                    return;
                 }
                 let Some((line, is_data)) = sentence(event, *width) else { return };
                 let print = || if is_data { terminal.data(format_args!("{line}\n")) } else { terminal.say(&line) };
-                match bar {
-                    Some(bar) => bar.suspend(print),
+                match live {
+                    Some(live) => live.bar.suspend(print),
                     None => print(),
                 }
             }
@@ -126,9 +128,12 @@ impl<'a> Watch<'a> {
     /// Takes the bar away and says how long it took.
     pub fn end(&mut self) -> Duration {
         match self {
-            Self::People { bar, began, .. } => {
-                if let Some(bar) = bar.take() {
-                    bar.finish_and_clear();
+            Self::People { terminal, live, group, began, .. } => {
+                if let Some(live) = live.take() {
+                    live.bar.finish_and_clear();
+                }
+                if let Some(group) = group.take() {
+                    terminal.data(format_args!("{}\n", group.end()));
                 }
                 began.elapsed()
             }
@@ -186,12 +191,77 @@ fn sentence(event: &Event, width: usize) -> Option<(String, bool)> {
     })
 }
 
-fn bar(steps: usize) -> ProgressBar {
-    let bar = ProgressBar::new(u64::try_from(steps).unwrap_or(u64::MAX));
-    let template = "{bar:30.cyan/dim} {pos}/{len}  {per_sec:.dim}  {eta} left";
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style.progress_chars("━━─"));
+/// Steps up to which a terminal shows a line for each that is done; with more only what went wrong stays.
+const LINES: usize = 40;
+
+/// What is drawn in place on a terminal: a bar with rate and time left, and the tree of what is under way.
+#[derive(Debug)]
+pub struct Live {
+    bar: ProgressBar,
+    tree: Arc<Mutex<Tree>>,
+    /// Whether a line for each step that is done would only scroll by.
+    terse: bool,
+}
+
+impl Live {
+    fn start(steps: &[Step], on_terminal: bool) -> Self {
+        let tree = Arc::new(Mutex::new(Tree::new(steps)));
+        let bar = ProgressBar::new(u64::try_from(steps.len()).unwrap_or(u64::MAX));
+        let template = "{bar:30.cyan/dim} {pos}/{len}  {per_sec:.dim}  {eta} left\n{tree}";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            let shown = Arc::clone(&tree);
+            let draw = move |_: &ProgressState, out: &mut dyn std::fmt::Write| {
+                let width = terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0));
+                let tree = shown.lock().unwrap_or_else(PoisonError::into_inner);
+                let _ = out.write_str(&tree.render(Instant::now(), width));
+            };
+            bar.set_style(style.progress_chars("━━─").with_key("tree", draw));
+        }
+        bar.enable_steady_tick(Duration::from_millis(150));
+        Self { bar, tree, terse: on_terminal && steps.len() > LINES }
     }
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
+
+    /// Takes in one event; `true`: drawing it is all there is to say.
+    fn tell(&self, event: &Event) -> bool {
+        self.tree.lock().unwrap_or_else(PoisonError::into_inner).tell(event, Instant::now());
+        match event {
+            Event::Done { .. } => {
+                self.bar.inc(1);
+                self.terse
+            }
+            Event::Refused { .. } | Event::Failed { .. } | Event::Unknown { .. } => {
+                self.bar.inc(1);
+                false
+            }
+            // The tree has it, and a moment later the line of what is done has the id.
+            Event::Reserved { .. } | Event::Again { .. } => true,
+            _ => false,
+        }
+    }
+}
+
+/// How a CI folds lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Group {
+    /// GitHub Actions.
+    Github,
+    /// Azure Pipelines.
+    Azure,
+}
+
+impl Group {
+    fn begin(self, steps: usize) -> String {
+        let title = format!("Applying {}", count(steps, "template"));
+        match self {
+            Self::Github => format!("::group::{title}"),
+            Self::Azure => format!("##[group]{title}"),
+        }
+    }
+
+    fn end(self) -> &'static str {
+        match self {
+            Self::Github => "::endgroup::",
+            Self::Azure => "##[endgroup]",
+        }
+    }
 }

@@ -8,7 +8,7 @@ use futures_util::StreamExt as _;
 
 use crate::cli::{checked, place};
 use crate::desired::{Content, Digest, Key, Template};
-use crate::plan::{self, Action, Detail, Plan};
+use crate::plan::{self, Action, Detail, Plan, Step};
 use crate::source::{Environment, Project};
 use crate::state::Objects;
 
@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// What every step changes.
 pub type Details = BTreeMap<Key, Detail>;
 
-/// Compares the contents of every step that sends one. `seen` is given the earlier content, where it is known, and the new template, for a form
+/// Compares the contents of every step that sends one; of a new template, which has nothing to be compared with, only `with_new`. `seen` is given the earlier content, where it is known, and the new template, for a form
 /// that shows the mails themselves.
 ///
 /// # Errors
@@ -31,14 +31,17 @@ pub async fn details(
     project: &Arc<Project>,
     environment: &Environment,
     plan: &Plan,
+    with_new: bool,
     mut seen: impl FnMut(&Key, Option<Content>, Template),
 ) -> anyhow::Result<Details> {
-    if plan.steps.iter().all(|step| step.action.sends().is_none()) {
+    let is_wanted =
+        |step: &&Step| step.action.sends().is_some() && (with_new || !matches!(step.action, Action::Create { .. }));
+    if !plan.steps.iter().any(|step| is_wanted(&step)) {
         return Ok(Details::new());
     }
     let objects = Objects::open(&place::location(project, environment)?).map_err(place::failure)?;
     let deadline = Instant::now() + PATIENCE;
-    let sending = plan.steps.iter().filter(|step| step.action.sends().is_some());
+    let sending = plan.steps.iter().filter(is_wanted);
     let work = sending.map(|step| {
         let (project, environment, objects) = (Arc::clone(project), environment.clone(), objects.clone());
         let (key, action) = (step.key.clone(), step.action.clone());

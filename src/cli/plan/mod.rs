@@ -82,7 +82,7 @@ pub fn run(context: &Context, args: &Args) -> anyhow::Result<Exit> {
                 mails.add(key, old, new);
             }
         };
-        runtime::run(compare::details(&project, environment, &plan, seen))?
+        runtime::run(compare::details(&project, environment, &plan, args.format != Format::Text, seen))?
     };
     let now = Timestamp::now();
     let layers = args.diff.unwrap_or(if args.format == Format::Text { Layers::Words } else { Layers::All });
