@@ -207,7 +207,7 @@ impl Live {
     fn start(steps: &[Step], on_terminal: bool) -> Self {
         let tree = Arc::new(Mutex::new(Tree::new(steps)));
         let bar = ProgressBar::new(u64::try_from(steps.len()).unwrap_or(u64::MAX));
-        let template = "{bar:30.cyan/dim} {pos}/{len}  {per_sec:.dim}  {eta} left\n{tree}";
+        let template = "{bar:30.cyan/dim} {pos}/{len}  {rate}  {eta} left\n{tree}";
         if let Ok(style) = ProgressStyle::with_template(template) {
             let shown = Arc::clone(&tree);
             let draw = move |_: &ProgressState, out: &mut dyn std::fmt::Write| {
@@ -215,7 +215,10 @@ impl Live {
                 let tree = shown.lock().unwrap_or_else(PoisonError::into_inner);
                 let _ = out.write_str(&tree.render(Instant::now(), width));
             };
-            bar.set_style(style.progress_chars("━━─").with_key("tree", draw));
+            let rate = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+                let _ = write!(out, "{:.1}/s", state.per_sec());
+            };
+            bar.set_style(style.progress_chars("━━─").with_key("tree", draw).with_key("rate", rate));
         }
         bar.enable_steady_tick(Duration::from_millis(150));
         Self { bar, tree, terse: on_terminal && steps.len() > LINES }
