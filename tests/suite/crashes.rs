@@ -263,6 +263,35 @@ fn a_run_that_stood_still_while_another_took_over_is_fenced() {
 }
 
 #[test]
+fn what_a_fenced_run_holds_is_rescued() {
+    let mut ground = Ground::new(true);
+    let project = ground.project(Work::Create);
+    let key = format!("case-{}-a", ground.cases);
+    ground.proxy.plan(Some((1, Deed::Hold)));
+    let mut command = project.command(["apply", "--yes", "--only", &key]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = ground.proxy.spawn(command);
+    ground.proxy.wait_until_held();
+    // Somebody takes the state over; the open create counts as leaked now.
+    let _ = project.run(["state", "unlock", "--yes"]).exits(0);
+    let _ = project.run(["state", "leaks"]).exits(0).stdout_has("letterpress-");
+    ground.proxy.let_go();
+    let outcome = Outcome::of(child.wait_with_output().unwrap());
+    assert_eq!(outcome.code, 4, "{outcome}");
+
+    let files = std::fs::read_dir(project.path(".letterpress")).unwrap();
+    let names = files.map(|file| file.unwrap().path()).filter(|path| path.display().to_string().contains("rescue-"));
+    let rescue = names.last().unwrap_or_else(|| panic!("no rescue file\n{outcome}"));
+    assert!(outcome.stdout.contains("state import --rescue"), "{outcome}");
+    let _ =
+        project.run(["state", "import", "--rescue", rescue.to_str().unwrap()]).exits(0).stderr_has("took in 1 of 1");
+    let _ = project.run(["state", "leaks"]).exits(0).stderr_has("nothing has leaked");
+    let again = project.run(["state", "import", "--rescue", rescue.to_str().unwrap()]).exits(0);
+    assert!(again.stderr.contains("took in 0 of 0"), "{again}");
+    ground.judge(&project, "after the rescue");
+}
+
+#[test]
 fn killed_at_random_moments() {
     for in_bucket in [false, true] {
         let mut ground = Ground::new(in_bucket);

@@ -1,6 +1,6 @@
 //! How an apply ended: its exit code, and what a person is told.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};
 use std::time::Duration;
 
@@ -86,7 +86,7 @@ fn unsaved(out: &mut String, outcome: &Outcome) -> fmt::Result {
         }
         Saved::No { why } => writeln!(out, "{RED}The state could not be saved{RED:#}: {}.", line(why))?,
     }
-    let held: Vec<_> = outcome
+    let held: BTreeSet<_> = outcome
         .unsaved
         .iter()
         .filter_map(|change| match change {
