@@ -124,3 +124,27 @@ fn work(connection: &Connection, queue: &Receiver<Job>) {
     // Leaves one file behind instead of three.
     let _ = connection.pragma_update(None, "wal_checkpoint", "TRUNCATE");
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_job_that_fails_takes_nothing_with_it() {
+        let (store, thread) = Store::open(None).unwrap();
+        let insert = |digest: &'static str, fails: bool| {
+            store.run(move |connection| {
+                connection.execute("INSERT INTO seeds (digest) VALUES (?)", [digest])?;
+                if fails { Err(rusqlite::Error::InvalidQuery) } else { Ok(()) }
+            })
+        };
+        let (first, second, third) = tokio::join!(insert("a", false), insert("b", true), insert("c", false));
+        assert!(first.is_ok() && second.is_err() && third.is_ok());
+        let read = |connection: &Connection| {
+            connection.query_row("SELECT group_concat(digest) FROM seeds", [], |row| row.get::<_, String>(0))
+        };
+        assert_eq!(store.run(read).await.unwrap(), "a,c");
+        drop(store);
+        thread.join().unwrap();
+    }
+}
