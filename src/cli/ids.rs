@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::report::ids::{Format, render};
+use super::report::ids::{Format, SameName, render};
+use super::report::ids_types;
 use super::{Context, Exit, Failure, checked, place, runtime};
 use crate::desired::{Id, Key};
 use crate::state::{Entry, State};
@@ -16,6 +17,9 @@ pub struct Args {
     /// The form
     #[arg(long, value_name = "FORM", default_value = "table", env = "LETTERPRESS_IDS_FORMAT")]
     format: Format,
+    /// Also the variables of each template as types (typescript, python, go); reads the files too
+    #[arg(long, env = "LETTERPRESS_IDS_VARIABLES")]
+    variables: bool,
     /// Print nothing; fail when FILE is not what would be printed now
     #[arg(long, value_name = "FILE")]
     check: Option<PathBuf>,
@@ -31,9 +35,18 @@ pub fn run(context: &Context, args: &Args) -> anyhow::Result<Exit> {
     let environment = checked::environment(context, &project)?;
     let state = runtime::run(async { Ok(place::read(&project, environment).await?) })?;
     let ids = of(&state);
-    let text = render(args.format, &environment.name, &ids).map_err(|error| {
+    let same = |error: SameName| {
         Failure::new(Exit::Failed, error.to_string()).help("use `--format json`, or rename one of them")
-    })?;
+    };
+    let mut text = render(args.format, &environment.name, &ids).map_err(same)?;
+    if args.variables {
+        let contracts = checked::require(context, &project, environment)?.contracts;
+        let types = ids_types::render(args.format, &ids, &contracts).map_err(same)?;
+        text += &types.ok_or_else(|| {
+            Failure::new(Exit::Usage, "`--variables` goes with `--format typescript`, `python` or `go`")
+                .help("`letterpress validate --format json` has the variables of every template")
+        })?;
+    }
     if let Some(file) = &args.check {
         return check(context, file, &text);
     }

@@ -107,7 +107,8 @@ fn constant(key: &Key) -> String {
     if name.starts_with(|c: char| c.is_ascii_digit()) { format!("_{name}") } else { name }
 }
 
-fn names(ids: &BTreeMap<Key, Id>, name: impl Fn(&Key) -> String) -> Result<BTreeMap<String, Id>, SameName> {
+/// The ids by the name that each key has in a form.
+pub(super) fn names(ids: &BTreeMap<Key, Id>, name: impl Fn(&Key) -> String) -> Result<BTreeMap<String, Id>, SameName> {
     let mut names: BTreeMap<String, (&Key, Id)> = BTreeMap::new();
     for (key, id) in ids {
         let name = name(key);
