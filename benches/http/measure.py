@@ -37,7 +37,7 @@ def letterpress(binary, root, key, *arguments, certificates=None):
         environment["SSL_CERT_FILE"] = str(certificates)
     started = time.perf_counter()
     before = os.times()
-    subprocess.run([binary, "-C", root, "-q", *arguments], env=environment, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([binary, "-C", root, *arguments], env=environment, check=True, stdout=subprocess.DEVNULL)
     after = os.times()
     cpu = after.children_user + after.children_system - before.children_user - before.children_system
     return time.perf_counter() - started, cpu

@@ -38,12 +38,25 @@ function handle(request, response) {
 const server = protocol === "http2" ? http2.createSecureServer(options, handle) : https.createServer(options, handle);
 server.on("connection", () => (connections += 1));
 
-// A line: what goes in comes out half a round trip later, and the first bytes one round trip more, as after a TCP handshake.
+// A line: what goes in comes out half a round trip later and in its order, and the first bytes one round trip more, as after a TCP handshake.
 function line(from, to, first) {
+  const queue = [];
   let ready = Date.now() + first;
-  const at = () => (ready = Math.max(ready, Date.now() + Number(rtt) / 2)) - Date.now();
-  from.on("data", (piece) => setTimeout(() => to.writable && to.write(piece), at()));
-  from.on("end", () => setTimeout(() => to.end(), at()));
+  const drain = () => {
+    while (queue.length > 0 && queue[0].at <= Date.now()) {
+      const { piece } = queue.shift();
+      if (piece === null) to.end();
+      else if (to.writable) to.write(piece);
+    }
+    if (queue.length > 0) setTimeout(drain, queue[0].at - Date.now());
+  };
+  const put = (piece) => {
+    ready = Math.max(ready, Date.now() + Number(rtt) / 2);
+    queue.push({ at: ready, piece });
+    if (queue.length === 1) setTimeout(drain, ready - Date.now());
+  };
+  from.on("data", put);
+  from.on("end", () => put(null));
   from.on("error", () => to.destroy());
 }
 
