@@ -2,14 +2,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::bucket::Bucket;
 use crate::support::{Project, Service};
 
 /// A project whose environment `remote` is at this address, with a new state in the folder `state`.
 pub fn project(url: &str, key: &str, concurrency: usize) -> Project {
+    with_state("file:state", &[], url, key, concurrency)
+}
+
+/// The same with its state in a bucket.
+pub fn project_in(bucket: &Bucket, url: &str, key: &str, concurrency: usize) -> Project {
+    with_state("s3://bucket/state", &bucket.variables(), url, key, concurrency)
+}
+
+fn with_state(state: &str, variables: &[(&'static str, String)], url: &str, key: &str, concurrency: usize) -> Project {
     let config = format!(
-        "environment = \"remote\"\n\n[environments.remote]\nbase_url = \"{url}\"\nstate = \"file:state\"\nconcurrency = {concurrency}\n"
+        "environment = \"remote\"\n\n[environments.remote]\nbase_url = \"{url}\"\nstate = \"{state}\"\nconcurrency = {concurrency}\n"
     );
     let project = Project::empty().file("letterpress.toml", config).variable("LETTERPRESS_API_KEY", key);
+    let project = variables.iter().fold(project, |project, (name, value)| project.variable(name, value));
     let _ = project.run(["state", "init"]).exits(0);
     project
 }
