@@ -70,7 +70,7 @@ impl Subject for Active {
             self.found(tag.span.clone(), || "`<meta http-equiv=\"refresh\">`".to_owned());
         }
         for attribute in tag.attributes() {
-            if HANDLERS.contains(&attribute.name) {
+            if attribute.name.starts_with("on") && HANDLERS.contains(&attribute.name) {
                 self.found(attribute.span, || format!("`{}`", attribute.name));
             } else if matches!(attribute.name, "href" | "src" | "action" | "formaction" | "background" | "xlink:href")
                 && runs(attribute.value)

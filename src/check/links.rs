@@ -61,13 +61,21 @@ impl Subject for Links {
         if let Some((_, clickable)) = &mut self.open {
             *clickable |= shown;
         }
-        self.unsubscribe |= shown && !self.unsubscribe && text.to_lowercase().contains("unsubscribe");
+        self.unsubscribe = self.unsubscribe || shown && has_word(text, "unsubscribe");
     }
+}
+
+/// Whether a text has a word in any case, without a copy of the text.
+fn has_word(text: &str, word: &str) -> bool {
+    let Some(first) = word.bytes().next() else { return true };
+    let bytes = text.as_bytes();
+    memchr::memchr2_iter(first.to_ascii_lowercase(), first.to_ascii_uppercase(), bytes)
+        .any(|at| bytes.get(at..at + word.len()).is_some_and(|found| found.eq_ignore_ascii_case(word.as_bytes())))
 }
 
 impl Links {
     fn link(&mut self, tag: &Tag<'_>, href: &str, span: Range<usize>) {
-        self.unsubscribe |= !self.unsubscribe && href.to_lowercase().contains("unsub");
+        self.unsubscribe = self.unsubscribe || has_word(href, "unsub");
         match Target::of(href) {
             Target::Relative | Target::Private | Target::Cid => self.relative.add(span),
             Target::Empty => self.empty.add(tag.span.clone()),

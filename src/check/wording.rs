@@ -165,11 +165,14 @@ impl Subject for Wording {
 /// A word that was meant to be replaced.
 #[must_use]
 pub fn placeholder(text: &str) -> Option<&'static str> {
-    // Most texts have neither: look for a rare letter pair first.
     let bytes = text.as_bytes();
-    let lorem = |at: usize| text.get(at..at + 11).is_some_and(|words| words.eq_ignore_ascii_case("lorem ipsum"));
-    if memchr::memchr2_iter(b'l', b'L', bytes).any(lorem) {
-        return Some("lorem ipsum");
+    // The rarer of the two words is looked for first.
+    for ipsum in ["ipsum", "IPSUM"] {
+        let before = |at: usize| at.checked_sub(6).and_then(|from| bytes.get(from..at));
+        let mut places = memchr::memmem::find_iter(bytes, ipsum);
+        if places.any(|at| before(at).is_some_and(|word| word.eq_ignore_ascii_case(b"lorem "))) {
+            return Some("lorem ipsum");
+        }
     }
     [("TODO:", "TODO:"), ("FIXME", "FIXME")].into_iter().find(|(word, _)| text.contains(word)).map(|(_, name)| name)
 }
