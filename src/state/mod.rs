@@ -19,6 +19,7 @@ mod location;
 #[cfg(test)]
 pub(crate) mod mutant;
 mod objects;
+mod open;
 mod register;
 mod restore;
 mod session;
@@ -36,6 +37,7 @@ pub use heal::{Healed, heal};
 pub use ledger::{Ledger, Next, Terms, Ticket};
 pub use location::{Cloud, Location, LocationError};
 pub use objects::Objects;
+pub use open::{first_objects, holder, init, read};
 pub use register::{Folder, Register};
 pub use restore::{Check, Verdict, pull, restore, verify};
-pub use session::{Session, Waiting, first_objects, holder, init, read};
+pub use session::{Session, Waiting};

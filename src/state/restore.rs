@@ -7,8 +7,8 @@ use super::clock::Run;
 use super::error::Error;
 use super::head::{BaseRef, Head, HeadError, OLD_BASES};
 use super::location::Location;
+use super::open::{ask, begin, unreadable, words};
 use super::register::Register;
-use super::session::{ask, begin, unreadable, words};
 use super::{Change, Deed, Entry, Record, Stamp, State, base, heal};
 use crate::desired::{Id, Key};
 

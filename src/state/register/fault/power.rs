@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::{Fault, Kind, key, live, run, work};
+use crate::state::open::init_in;
 use crate::state::register::folder::{Folder, Step};
-use crate::state::session::init_in;
 use crate::state::{Account, Error, Location, Register, Session, init, read};
 
 /// A step that was done.

@@ -1,0 +1,75 @@
+//! Stopping before the end: no new keys, then no new requests, then out (safety §5).
+
+use super::{Engine, Halt};
+use crate::apply::item::{Item, Stage};
+use crate::apply::policy;
+use crate::apply::request::Ask;
+use crate::apply::{Event, Failed, Stop};
+use crate::state::{Change, Now, Unsettled};
+
+impl Engine {
+    pub(super) fn stop(&mut self, stop: Stop, halt: Halt, now: Now) {
+        if self.halt >= Some(halt) {
+            return;
+        }
+        if halt == Halt::Quiet {
+            self.deadline.get_or_insert(now.mono + policy::DRAIN);
+        }
+        self.tell(Event::Stopping { why: stop.to_string() });
+        self.outcome.stop.get_or_insert(stop);
+        self.halt = Some(halt);
+    }
+
+    pub(super) fn interrupt(&mut self, now: Now) {
+        self.interrupts += 1;
+        self.stop(Stop::Interrupted, Halt::Quiet, now);
+        if self.interrupts > 1 {
+            self.deadline = Some(now.mono);
+            self.ledger.hurry();
+        }
+    }
+
+    /// No new requests: what was not sent is put back at once, what was sent is awaited until the deadline.
+    pub(super) fn quiet(&mut self, now: Now) {
+        let deadline = *self.deadline.get_or_insert(now.mono + policy::DRAIN);
+        let numbers: Vec<usize> = self.open.keys().copied().collect();
+        for number in numbers {
+            let flies = self.open.get(&number).is_some_and(Item::is_flying);
+            if flies && now.mono < deadline {
+                continue;
+            }
+            let Some(item) = self.open.remove(&number) else { continue };
+            if flies {
+                self.abandon(item, now);
+            } else {
+                self.withdraw(&item);
+                match item.lost {
+                    Some(_) => self.outcome.unknown.push(Failed {
+                        key: item.job.key,
+                        why: "the run stopped before it could be sent again".to_owned(),
+                    }),
+                    None => self.outcome.not_attempted.push(item.job.key),
+                }
+            }
+        }
+    }
+
+    /// A request whose answer is not awaited any more.
+    fn abandon(&mut self, mut item: Item, now: Now) {
+        let Stage::Flying(sent) = &item.stage else { return };
+        self.flying -= 1;
+        let why = "the run ended before the answer came".to_owned();
+        match sent.ask().clone() {
+            Ask::Placeholder { op } => {
+                self.leak(&item.job.key, op);
+                self.ledger.stage(Change::Unset { key: item.job.key.clone() });
+            }
+            Ask::Fill { to, .. } => {
+                item.lost = Some(Unsettled { digest: to, at: now.wall });
+                self.withdraw(&item);
+            }
+        }
+        self.tell(Event::Unknown { key: item.job.key.clone(), why: why.clone() });
+        self.outcome.unknown.push(Failed { key: item.job.key, why });
+    }
+}
