@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::{self, IsTerminal as _, Write as _};
+use std::process::{Command, Stdio};
 
 use anstyle::{AnsiColor, Style};
 
@@ -44,6 +45,17 @@ impl Terminal {
     pub fn data(&self, text: impl fmt::Display) {
         let mut out = anstream::stdout().lock();
         let _ = write!(out, "{text}").and_then(|()| out.flush());
+    }
+
+    /// Writes data that is meant to be read: through a pager where a person sees stdout and the text is longer than the screen.
+    ///
+    /// `pager` is a command line; without one it is `less`. A pager that cannot be started is no error.
+    pub fn page(&self, text: &str, pager: Option<&str>) {
+        let height = terminal_size::terminal_size_of(io::stdout()).map(|(_, height)| usize::from(height.0));
+        let is_long = height.is_some_and(|height| text.lines().count() >= height);
+        if !is_long || matches!(pager, Some("" | "cat")) || !paged(text, pager) {
+            self.data(text);
+        }
     }
 
     /// Writes data to stdout through a closure, buffered.
@@ -161,4 +173,29 @@ impl Terminal {
         let mut err = anstream::stderr().lock();
         let _ = err.write_fmt(text).and_then(|()| err.flush());
     }
+}
+
+/// Shows the text in a pager; `false`: there is none.
+fn paged(text: &str, pager: Option<&str>) -> bool {
+    let mut command = match pager {
+        Some(line) => {
+            let mut command = Command::new("sh");
+            command.args(["-c", line]);
+            command
+        }
+        None => {
+            let mut command = Command::new("less");
+            // Ends by itself on a short text, keeps colours, leaves the text on the screen.
+            command.arg("-FRX");
+            command
+        }
+    };
+    let Ok(mut child) = command.stdin(Stdio::piped()).spawn() else { return false };
+    if let Some(mut pipe) = child.stdin.take() {
+        let plain = anstream::AutoStream::choice(&io::stdout()) == anstream::ColorChoice::Never;
+        let shown = if plain { anstream::adapter::strip_str(text).to_string() } else { text.to_owned() };
+        // Whoever leaves the pager early closes the pipe: that is no error.
+        let _ = pipe.write_all(shown.as_bytes());
+    }
+    child.wait().is_ok_and(|status| status.code() != Some(127))
 }

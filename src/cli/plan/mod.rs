@@ -43,6 +43,9 @@ pub struct Args {
     /// Do not look into the templates: only which of them change
     #[arg(long, conflicts_with = "diff", env = "LETTERPRESS_NO_DIFF")]
     no_diff: bool,
+    /// How to show a plan that is longer than the screen; `cat` for not at all
+    #[arg(long, value_name = "COMMAND", env = "PAGER")]
+    pager: Option<String>,
     /// Longest Markdown in bytes: from diffs to parts to counts, what is left out is said (GitHub takes 65,536)
     #[arg(long, value_name = "BYTES", default_value_t = 60_000, env = "LETTERPRESS_MAX_BYTES")]
     max_bytes: usize,
@@ -95,7 +98,11 @@ pub fn run(context: &Context, args: &Args) -> anyhow::Result<Exit> {
         Format::Html => plan_html::render(&plan, &details, &mails, now),
         Format::Json => serde_json::to_string_pretty(&plan_json::detailed(&plan, &details))? + "\n",
     };
-    context.terminal.data(text);
+    if args.format == Format::Text {
+        context.terminal.page(&text, args.pager.as_deref());
+    } else {
+        context.terminal.data(text);
+    }
     if let Some(path) = &args.out
         && plan.conflicts.is_empty()
     {
