@@ -103,21 +103,22 @@ async fn changed(interrupts: &mut watch::Receiver<u32>, seen: u32) -> u32 {
 
 async fn send(client: &Client, number: usize, key: Key, ask: Ask, gate: Arc<Gate>, clock: Clock, load: Load) -> Input {
     let open = move || gate.is_open(clock.now());
+    // Loaded for a placeholder too: it carries the sender, and a template that cannot be sent needs no id.
+    let template = match tokio::task::spawn_blocking(move || load(&key)).await {
+        Ok(Ok(template)) => template,
+        Ok(Err(why)) => return Input::Withdrawn(number, why),
+        Err(error) => return Input::Withdrawn(number, error.to_string()),
+    };
     match ask {
         Ask::Placeholder { op } => {
-            let result = client.create_placeholder(&op.placeholder_name(), open).await;
+            let sender = template.sender_email.as_deref();
+            let result = client.create_placeholder(&op.placeholder_name(), sender, open).await;
             Input::Answered(number, result.map(Answer::Reserved))
         }
-        Ask::Fill { id, to, .. } => {
-            let loaded = tokio::task::spawn_blocking(move || load(&key)).await;
-            let template = match loaded {
-                Ok(Ok(template)) if template.digest() == to => template,
-                Ok(Ok(_)) => {
-                    return Input::Withdrawn(number, "its files changed on disk since it was planned".to_owned());
-                }
-                Ok(Err(why)) => return Input::Withdrawn(number, why),
-                Err(error) => return Input::Withdrawn(number, error.to_string()),
-            };
+        Ask::Fill { to, .. } if template.digest() != to => {
+            Input::Withdrawn(number, "its files changed on disk since it was planned".to_owned())
+        }
+        Ask::Fill { id, .. } => {
             let result: Result<(), SendError> = client.update(&id, &template, open).await;
             Input::Answered(number, result.map(|()| Answer::Filled))
         }

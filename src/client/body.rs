@@ -61,8 +61,8 @@ pub(super) fn pieces(template: &Template, id: Option<&Id>) -> Pieces {
     pieces.finish()
 }
 
-/// The placeholder of safety §1.1: a name, a body that says what it is, and nothing else.
-pub(super) fn placeholder(name: &str) -> Pieces {
+/// The placeholder of safety §1.1: a name, a body that says what it is, and the sender that the interface wants of a create (§2.5).
+pub(super) fn placeholder(name: &str, sender_email: Option<&str>) -> Pieces {
     let mut pieces = Collector { list: Vec::new(), text: Vec::new(), bytes: 0 };
     let mut whole = || -> io::Result<()> {
         pieces.put(b"{\"template\":")?;
@@ -72,6 +72,9 @@ pub(super) fn placeholder(name: &str) -> Pieces {
         let mut body = Object::open(object.out)?;
         body.value("plaintext", "Reserved by letterpress.")?;
         body.close()?;
+        if let Some(address) = sender_email {
+            object.value("sender_email", address)?;
+        }
         object.close()?;
         pieces.put(b"}")
     };
@@ -460,11 +463,16 @@ mod tests {
     }
 
     #[test]
-    fn a_placeholder_has_a_name_and_a_body_only() {
-        let Pieces { list, bytes } = placeholder("letterpress-1");
-        let [Piece::Text(text)] = &list[..] else { panic!("{list:?}") };
-        assert_eq!(text.len() as u64, bytes);
-        let text = std::str::from_utf8(text).unwrap();
-        assert_eq!(text, r#"{"template":{"name":"letterpress-1","body":{"plaintext":"Reserved by letterpress."}}}"#);
+    fn a_placeholder_has_a_name_a_body_and_the_sender_only() {
+        let text = |sender: Option<&str>| {
+            let Pieces { list, bytes } = placeholder("letterpress-1", sender);
+            let [Piece::Text(text)] = &list[..] else { panic!("{list:?}") };
+            assert_eq!(text.len() as u64, bytes);
+            String::from_utf8(text.to_vec()).unwrap()
+        };
+        let bare = r#"{"template":{"name":"letterpress-1","body":{"plaintext":"Reserved by letterpress."}}}"#;
+        assert_eq!(text(None), bare);
+        let sent = bare.replace("}}}", r#"},"sender_email":"a@example.com"}}"#);
+        assert_eq!(text(Some("a@example.com")), sent);
     }
 }

@@ -221,6 +221,7 @@ impl Client {
     }
 
     /// Creates a template with a name and next to no content (`interface §4.6`, safety §1.1), and returns its id. Never sent blindly again.
+    /// The sender's address goes with it, since the interface asks for one when there is no id (§2.5).
     ///
     /// `gate` is asked just before the last byte is handed to the transport; when it says no, nothing was sent.
     ///
@@ -230,9 +231,10 @@ impl Client {
     pub async fn create_placeholder(
         &self,
         name: &str,
+        sender_email: Option<&str>,
         gate: impl Fn() -> bool + Send + 'static,
     ) -> Result<Id, SendError> {
-        self.template(body::placeholder(name), gate).await
+        self.template(body::placeholder(name, sender_email), gate).await
     }
 
     /// Replaces a template's content, every field of it (`interface §4.6`). May be sent again with the same content.

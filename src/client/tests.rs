@@ -129,7 +129,7 @@ async fn a_refused_connection_was_not_sent() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let client = client(&format!("http://{}", listener.local_addr().unwrap()));
     drop(listener);
-    let error = client.create_placeholder("letterpress-1", || true).await.unwrap_err();
+    let error = client.create_placeholder("letterpress-1", None, || true).await.unwrap_err();
     assert!(matches!(error, SendError::NotSent { .. }), "{error:?}");
 }
 
@@ -137,7 +137,7 @@ async fn a_refused_connection_was_not_sent() {
 async fn silence_after_the_last_byte_is_unknown() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let client = client(&format!("http://{}", listener.local_addr().unwrap()));
-    let error = client.create_placeholder("letterpress-1", || true).await.unwrap_err();
+    let error = client.create_placeholder("letterpress-1", None, || true).await.unwrap_err();
     assert!(matches!(error, SendError::Unknown { .. }), "{error:?}");
     drop(listener);
 }
@@ -145,10 +145,10 @@ async fn silence_after_the_last_byte_is_unknown() {
 #[tokio::test]
 async fn a_closed_gate_keeps_the_last_byte_back() {
     let (client, requests) = service(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
-    let error = client.create_placeholder("letterpress-1", || false).await.unwrap_err();
+    let error = client.create_placeholder("letterpress-1", None, || false).await.unwrap_err();
     assert!(matches!(error, SendError::NotSent { .. }), "{error:?}");
     // Another request on the way proves that the first never became whole.
-    let _ = client.create_placeholder("letterpress-2", || true).await;
+    let _ = client.create_placeholder("letterpress-2", None, || true).await;
     let whole = |request: &Vec<u8>| request.ends_with(b"}");
     assert_eq!(requests.lock().unwrap().iter().filter(|request| whole(request)).count(), 1);
 }
@@ -159,7 +159,7 @@ const STORED: &[u8] =
 #[tokio::test]
 async fn an_id_is_read_out_of_a_chunked_answer() {
     let (client, requests) = service(STORED).await;
-    let id = client.create_placeholder("letterpress-1", || true).await.unwrap();
+    let id = client.create_placeholder("letterpress-1", None, || true).await.unwrap();
     assert_eq!(id.as_str(), "a-1");
     let sent = String::from_utf8(requests.lock().unwrap().remove(0)).unwrap().to_lowercase();
     assert!(sent.starts_with("post /template/create http/1.1\r\n"), "{sent}");
@@ -232,7 +232,7 @@ async fn a_create_takes_a_fresh_connection_unless_the_service_promises_to_hold_i
     {
         let (client, connections) = patient(head).await;
         for _ in 0..4 {
-            client.create_placeholder("letterpress-1", || true).await.unwrap();
+            client.create_placeholder("letterpress-1", None, || true).await.unwrap();
         }
         assert_eq!(*connections.lock().unwrap(), expected, "{head:?}");
     }
@@ -246,7 +246,7 @@ async fn a_service_without_tls_behind_https_was_not_sent_anything() {
         let (mut socket, _) = listener.accept().await.unwrap();
         let _ = socket.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await;
     };
-    let (error, ()) = tokio::join!(client.create_placeholder("letterpress-1", || true), refuse);
+    let (error, ()) = tokio::join!(client.create_placeholder("letterpress-1", None, || true), refuse);
     assert!(matches!(error, Err(SendError::NotSent { .. })), "{error:?}");
 }
 
