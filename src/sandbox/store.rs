@@ -97,6 +97,10 @@ fn savepoint<T>(connection: &Connection, job: impl FnOnce(&Connection) -> rusqli
     connection.prepare_cached("SAVEPOINT job")?.execute([])?;
     let result = job(connection);
     if result.is_err() {
+        // A full disk and the like end the whole transaction: there is no savepoint any more to go back to.
+        if connection.is_autocommit() {
+            return result;
+        }
         connection.prepare_cached("ROLLBACK TO job")?.execute([])?;
     }
     connection.prepare_cached("RELEASE job")?.execute([])?;
@@ -111,10 +115,13 @@ fn work(connection: &Connection, queue: &Receiver<Job>) {
         while let Some(job) = next {
             // Without a transaction a savepoint would commit by itself: the job still runs, alone.
             replies.push(job(connection));
-            next = if replies.len() < BATCH && begun { queue.try_recv().ok() } else { None };
+            let going_on = begun && !connection.is_autocommit();
+            next = if replies.len() < BATCH && going_on { queue.try_recv().ok() } else { None };
         }
-        let committed = !begun || connection.execute_batch("COMMIT").is_ok();
-        if !committed {
+        // Where a job lost the transaction, the jobs before it in the batch are lost with it, and are told so.
+        let lost = begun && connection.is_autocommit();
+        let committed = !begun || !lost && connection.execute_batch("COMMIT").is_ok();
+        if !committed && !lost {
             let _ = connection.execute_batch("ROLLBACK");
         }
         for reply in replies {
@@ -144,6 +151,40 @@ mod tests {
             connection.query_row("SELECT group_concat(digest) FROM seeds", [], |row| row.get::<_, String>(0))
         };
         assert_eq!(store.run(read).await.unwrap(), "a,c");
+        drop(store);
+        thread.join().unwrap();
+    }
+
+    #[tokio::test]
+    async fn when_the_whole_transaction_is_lost_nobody_is_told_otherwise() {
+        let (store, thread) = Store::open(None).unwrap();
+        let insert = |digest: &'static str| {
+            store.run(move |connection| {
+                connection.execute("INSERT INTO seeds (digest) VALUES (?)", [digest])?;
+                // What SQLite does by itself when the disk is full.
+                if digest == "b" {
+                    connection.execute_batch("ROLLBACK")?;
+                    return Err(rusqlite::Error::InvalidQuery);
+                }
+                Ok(())
+            })
+        };
+        let (first, second, third) = tokio::join!(insert("a"), insert("b"), insert("c"));
+        let told: Vec<&str> = [("a", first.is_ok()), ("b", second.is_ok()), ("c", third.is_ok())]
+            .into_iter()
+            .filter_map(|(digest, kept)| kept.then_some(digest))
+            .collect();
+        assert!(!told.contains(&"b") && told.contains(&"c"), "{told:?}");
+        let error = second.unwrap_err().to_string();
+        assert!(!error.contains("savepoint"), "{error}");
+        let kept = store
+            .run(|connection| {
+                let mut rows = connection.prepare("SELECT digest FROM seeds ORDER BY digest")?;
+                rows.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()
+            })
+            .await
+            .unwrap();
+        assert_eq!(kept, told);
         drop(store);
         thread.join().unwrap();
     }

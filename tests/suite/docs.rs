@@ -75,6 +75,15 @@ fn every_link_between_pages_leads_somewhere() {
     }
 }
 
+#[test]
+fn every_page_is_in_the_index() {
+    let index = fs::read_to_string(repository().join("docs/README.md")).unwrap();
+    for page in pages() {
+        let name = page.file_name().unwrap().to_str().unwrap();
+        assert!(!page.starts_with(repository().join("docs")) || name == "README.md" || index.contains(name), "{name}");
+    }
+}
+
 /// The picture in the README is what the binary prints now. `LETTERPRESS_UPDATE=1` writes it again.
 #[test]
 fn the_picture_shows_what_a_person_sees() {
