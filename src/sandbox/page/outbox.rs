@@ -59,19 +59,19 @@ pub async fn list(State(service): Shared, parameters: Parameters) -> Result<Resp
     let body = html! {
         h1 { "Outbox" }
         @if mails.is_empty() { (nothing("Nothing was sent. `/email/subscribe` sends a renewal mail.")) } @else {
-            table .rows {
-                thead { tr {
-                    th scope="col" { "To" } th scope="col" { "Subject" } th scope="col" { "Sent (UTC)" }
-                    th scope="col" { "Delivery" } th scope="col" { "Link followed" }
+            table .rows role="table" {
+                thead role="rowgroup" { tr role="row" {
+                    th scope="col" role="columnheader" { "To" } th scope="col" role="columnheader" { "Subject" } th scope="col" role="columnheader" { "Sent (UTC)" }
+                    th scope="col" role="columnheader" { "Delivery" } th scope="col" role="columnheader" { "Link followed" }
                 } }
-                tbody {
+                tbody role="rowgroup" {
                     @for mail in &mails {
-                        tr {
-                            td data-label="To" { a href={ (PART) "/" (mail.id) } { (mail.recipient) } }
-                            td data-label="Subject" { (mail.subject) }
-                            td data-label="Sent" { (mail.at) }
-                            td data-label="Delivery" { (mail.delivery) }
-                            td data-label="Followed" { (mail.followed.as_deref().unwrap_or("not yet")) }
+                        tr role="row" {
+                            td role="cell" data-label="To" { a href={ (PART) "/" (mail.id) } { (mail.recipient) } }
+                            td role="cell" data-label="Subject" { (mail.subject) }
+                            td role="cell" data-label="Sent" { (mail.at) }
+                            td role="cell" data-label="Delivery" { (mail.delivery) }
+                            td role="cell" data-label="Followed" { (mail.followed.as_deref().unwrap_or("not yet")) }
                         }
                     }
                 }

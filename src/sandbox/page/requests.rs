@@ -87,23 +87,23 @@ pub async fn list(State(service): Shared, parameters: Parameters) -> Result<Resp
             button { "Filter" }
         }
         @if rows.is_empty() { (nothing("There was no such request.")) } @else {
-            table .rows {
-                thead { tr {
-                    th scope="col" { "Request" } th scope="col" { "Answer" } th scope="col" { "Size" }
-                    th scope="col" { "Took" } th scope="col" { "At (UTC)" }
+            table .rows role="table" {
+                thead role="rowgroup" { tr role="row" {
+                    th scope="col" role="columnheader" { "Request" } th scope="col" role="columnheader" { "Answer" } th scope="col" role="columnheader" { "Size" }
+                    th scope="col" role="columnheader" { "Took" } th scope="col" role="columnheader" { "At (UTC)" }
                 } }
-                tbody {
+                tbody role="rowgroup" {
                     @for row in &rows {
-                        tr {
-                            td data-label="Request" { a href={ (PART) "/" (row.id) } { (row.method) " " (row.path) } }
-                            td data-label="Answer" {
+                        tr role="row" {
+                            td role="cell" data-label="Request" { a href={ (PART) "/" (row.id) } { (row.method) " " (row.path) } }
+                            td role="cell" data-label="Answer" {
                                 (status(row.http)) @if let Some(code) = &row.code { " " (code) }
                                 @if let Some(fault) = &row.fault { " " span .tag .fault { (fault) } }
                                 @if !row.notes.is_empty() { " " span .tag .note { "ignored something" } }
                             }
-                            td data-label="Size" { (size(row.bytes.unsigned_abs())) }
-                            td data-label="Took" { (took(row.micros)) }
-                            td data-label="At" { (row.at) }
+                            td role="cell" data-label="Size" { (size(row.bytes.unsigned_abs())) }
+                            td role="cell" data-label="Took" { (took(row.micros)) }
+                            td role="cell" data-label="At" { (row.at) }
                         }
                     }
                 }

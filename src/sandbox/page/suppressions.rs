@@ -75,20 +75,20 @@ pub async fn list(State(service): Shared, parameters: Parameters) -> Result<Resp
             button { "Filter" }
         }
         @if rows.is_empty() { (nothing("No record matches.")) } @else {
-            table .rows {
-                thead { tr {
-                    th scope="col" { "Address" } th scope="col" { "Reason" } th scope="col" { "Source" }
-                    th scope="col" { "Created (UTC)" } th scope="col" { "Project" } th scope="col" { "Deletable" }
+            table .rows role="table" {
+                thead role="rowgroup" { tr role="row" {
+                    th scope="col" role="columnheader" { "Address" } th scope="col" role="columnheader" { "Reason" } th scope="col" role="columnheader" { "Source" }
+                    th scope="col" role="columnheader" { "Created (UTC)" } th scope="col" role="columnheader" { "Project" } th scope="col" role="columnheader" { "Deletable" }
                 } }
-                tbody {
+                tbody role="rowgroup" {
                     @for row in &rows {
-                        tr {
-                            td data-label="Address" { (row.email) }
-                            td data-label="Reason" { (row.reason) }
-                            td data-label="Source" { (row.source) }
-                            td data-label="Created" { (row.created) }
-                            td data-label="Project" { (row.project.as_deref().unwrap_or("account")) }
-                            td data-label="Deletable" { @if row.is_deletable { "yes" } @else { "no" } }
+                        tr role="row" {
+                            td role="cell" data-label="Address" { (row.email) }
+                            td role="cell" data-label="Reason" { (row.reason) }
+                            td role="cell" data-label="Source" { (row.source) }
+                            td role="cell" data-label="Created" { (row.created) }
+                            td role="cell" data-label="Project" { (row.project.as_deref().unwrap_or("account")) }
+                            td role="cell" data-label="Deletable" { @if row.is_deletable { "yes" } @else { "no" } }
                         }
                     }
                 }

@@ -59,19 +59,19 @@ pub async fn list(State(service): Shared, parameters: Parameters) -> Result<Resp
             button { "Search" }
         }
         @if rows.is_empty() { (nothing("There is no such template. `letterpress apply` makes some.")) } @else {
-            table .rows {
-                thead { tr {
-                    th scope="col" { "Name" } th scope="col" { "Project" } th scope="col" { "Version" }
-                    th scope="col" { "Size" } th scope="col" { "Changed (UTC)" }
+            table .rows role="table" {
+                thead role="rowgroup" { tr role="row" {
+                    th scope="col" role="columnheader" { "Name" } th scope="col" role="columnheader" { "Project" } th scope="col" role="columnheader" { "Version" }
+                    th scope="col" role="columnheader" { "Size" } th scope="col" role="columnheader" { "Changed (UTC)" }
                 } }
-                tbody {
+                tbody role="rowgroup" {
                     @for row in &rows {
-                        tr {
-                            td data-label="Name" { a href={ (PART) "/" (row.id) } { (row.name) } br; code .quiet { (row.id) } }
-                            td data-label="Project" { (row.project.as_deref().unwrap_or("account")) }
-                            td data-label="Version" { (row.version) }
-                            td data-label="Size" { (size(row.bytes.unsigned_abs())) }
-                            td data-label="Changed" { (row.changed) }
+                        tr role="row" {
+                            td role="cell" data-label="Name" { a href={ (PART) "/" (row.id) } { (row.name) } br; code .quiet { (row.id) } }
+                            td role="cell" data-label="Project" { (row.project.as_deref().unwrap_or("account")) }
+                            td role="cell" data-label="Version" { (row.version) }
+                            td role="cell" data-label="Size" { (size(row.bytes.unsigned_abs())) }
+                            td role="cell" data-label="Changed" { (row.changed) }
                         }
                     }
                 }
