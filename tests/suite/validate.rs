@@ -102,3 +102,13 @@ fn defaults_lie_under_the_manifest_and_overrides_on_top() {
     let outcome = project.run(["validate", "--format", "concise", "-e", "b"]).exits(3);
     outcome.stdout_has("letterpress.toml:3:16: error[bad-address]");
 }
+
+#[test]
+fn the_examples_pass_every_default_rule() {
+    let project = Project::copy_of(&crate::support::repository().join("examples"));
+    for environment in ["local", "staging"] {
+        let outcome = project.run(["validate", "-e", environment, "--format", "json"]).exits(0);
+        let findings = &outcome.json()["findings"];
+        assert!(findings.as_array().is_some_and(Vec::is_empty), "{outcome}");
+    }
+}
