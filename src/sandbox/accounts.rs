@@ -87,11 +87,12 @@ fn new_key(kind: &str) -> String {
     format!("sandbox-{kind}-{}", Uuid::new_v4().simple())
 }
 
-/// Every key, the first account's first.
+/// Every key: the first account's first, then the other accounts in the order in which they were made.
 pub fn keys(connection: &Connection) -> rusqlite::Result<Vec<ApiKey>> {
     let select = "SELECT k.key, k.user_id, a.email, p.project_id, p.name FROM keys k
         JOIN accounts a USING (user_id) LEFT JOIN projects p ON p.project_id = k.project_id
-        ORDER BY a.rowid, a.email <> ?, p.name IS NULL, p.rowid, k.rowid";
+        ORDER BY a.email <> ?, (SELECT min(f.rowid) FROM keys f WHERE f.user_id = k.user_id),
+            p.name IS NULL, p.rowid, k.rowid";
     let mut statement = connection.prepare(select)?;
     let rows = statement.query_map([FIRST_ACCOUNT], |row| {
         let user_id: i64 = row.get(1)?;

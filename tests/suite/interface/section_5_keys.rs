@@ -47,3 +47,14 @@ fn s5_a_key_that_was_chosen_replaces_the_one_before() {
     Client::with_key(&service, &old).post("/system/info", &json!({})).refuses(401, 9002, "not known");
     Client::with_key(&service, "chosen").post("/system/info", &json!({})).success();
 }
+
+/// The ids of accounts are random; where other accounts stand beside it, the first one's keys are still the first said.
+#[test]
+fn s5_the_first_account_is_the_first_to_be_named() {
+    let others = ["--add-project=a@example.com/A", "--add-project=b@example.com/B", "--add-project=c@example.com/C"];
+    let bench = Bench::with(others);
+    for client in [&bench.client, &bench.account()] {
+        let info = client.post("/system/info", &json!({})).success();
+        assert_eq!(info["email"], "sandbox@example.com");
+    }
+}
