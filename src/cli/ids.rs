@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::report::ids::{Format, SameName, render};
-use super::report::ids_types;
+use super::report::ids::{Format, SameName, render, variables};
 use super::{Context, Exit, Failure, checked, place, runtime};
 use crate::desired::{Id, Key};
 use crate::state::{Entry, State};
@@ -17,7 +16,7 @@ pub struct Args {
     /// The form
     #[arg(long, value_name = "FORM", default_value = "table", env = "LETTERPRESS_IDS_FORMAT")]
     format: Format,
-    /// Also the variables of each template as types (typescript, python, go); reads the files too
+    /// Also the variables of each template as types (typescript, python, go, rust); reads the files too
     #[arg(long, env = "LETTERPRESS_IDS_VARIABLES")]
     variables: bool,
     /// Print nothing; fail when FILE is not what would be printed now
@@ -36,14 +35,15 @@ pub fn run(context: &Context, args: &Args) -> anyhow::Result<Exit> {
     let state = runtime::run(async { Ok(place::read(&project, environment).await?) })?;
     let ids = of(&state);
     let same = |error: SameName| {
-        Failure::new(Exit::Failed, error.to_string()).help("use `--format json`, or rename one of them")
+        Failure::new(Exit::Failed, error.to_string())
+            .help("rename one of them, or use `--format typescript` or `json`, which keep names as they are")
     };
     let mut text = render(args.format, &environment.name, &ids).map_err(same)?;
     if args.variables {
         let contracts = checked::require(context, &project, environment)?.contracts;
-        let types = ids_types::render(args.format, &ids, &contracts).map_err(same)?;
+        let types = variables(args.format, &ids, &contracts).map_err(same)?;
         text += &types.ok_or_else(|| {
-            Failure::new(Exit::Usage, "`--variables` goes with `--format typescript`, `python` or `go`")
+            Failure::new(Exit::Usage, "`--variables` goes with `--format typescript`, `python`, `go` or `rust`")
                 .help("`letterpress validate --format json` has the variables of every template")
         })?;
     }

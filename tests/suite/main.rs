@@ -26,6 +26,7 @@ mod docs;
 mod doctor;
 mod findings;
 mod hostile;
+mod ids;
 mod interface;
 mod judge;
 mod limits;

@@ -7,7 +7,6 @@ pub mod findings_json;
 pub mod github;
 pub mod gitlab;
 pub mod ids;
-pub mod ids_types;
 pub mod junit;
 pub mod plan_detail;
 pub mod plan_html;
