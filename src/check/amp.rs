@@ -77,7 +77,7 @@ struct Amp {
 /// Checks an AMP body.
 pub fn check(text: &Text, findings: &mut Findings<'_>) {
     let mut amp = Amp::default();
-    markup::read(&text.sent, &mut [&mut amp]);
+    markup::read(&text.sent, &mut amp);
     amp.report(text, findings);
 }
 

@@ -22,6 +22,7 @@ mod verdict;
 mod wording;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use crate::desired::tags::Engine;
 use crate::desired::{Id, Key, Row, Template};
@@ -77,23 +78,71 @@ fn parts(folder: &Folder, findings: &mut findings::Findings<'_>) -> Contract {
     let mut wording = wording::Wording::new(folder.plaintext.is_none());
     let mut links = links::Links::default();
     if let Some(html) = &folder.html {
-        let (mut structure, mut active) = (structure::Structure::default(), active::Active::default());
-        let (mut css, mut images) = (css::Css::default(), images::Images::default());
-        let mut subjects: [&mut dyn markup::Subject; 6] =
-            [&mut structure, &mut active, &mut css, &mut images, &mut links, &mut wording];
-        markup::read(&html.sent, &mut subjects);
-        structure.report(html, findings);
-        active.report(html, findings);
-        css.report(html, findings);
-        images.report(html, folder, findings);
-        links.report(html, engine == Engine::Simple, findings);
-        wording.report(html, findings);
+        let mut body = Body { links, wording, ..Body::default() };
+        markup::read(&html.sent, &mut body);
+        body.structure.report(html, findings);
+        body.active.report(html, findings);
+        body.css.report(html, findings);
+        body.images.report(html, folder, findings);
+        body.links.report(html, engine == Engine::Simple, findings);
+        body.wording.report(html, findings);
+        (links, wording) = (body.links, body.wording);
     }
     if let Some(amp) = &folder.amp {
         amp::check(amp, findings);
     }
     textpart::check(folder, folder.html.as_ref().map(|_| &links), &wording.plain, findings);
     tags::check(folder, engine, &wording.visible, findings)
+}
+
+/// Everything that looks at an html body.
+#[derive(Default)]
+struct Body {
+    structure: structure::Structure,
+    active: active::Active,
+    css: css::Css,
+    images: images::Images,
+    links: links::Links,
+    wording: wording::Wording,
+}
+
+impl markup::Subject for Body {
+    fn start(&mut self, tag: &markup::Tag<'_>) {
+        self.structure.start(tag);
+        self.active.start(tag);
+        self.css.start(tag);
+        self.images.start(tag);
+        self.links.start(tag);
+        self.wording.start(tag);
+    }
+
+    fn end(&mut self, name: &str, span: &Range<usize>) {
+        self.structure.end(name, span);
+        self.links.end(name, span);
+        self.wording.end(name, span);
+    }
+
+    fn text(&mut self, text: &str, span: &Range<usize>, raw: &str) {
+        self.structure.text(text, span, raw);
+        self.css.text(text, span, raw);
+        self.images.text(text, span, raw);
+        self.links.text(text, span, raw);
+        self.wording.text(text, span, raw);
+    }
+
+    fn comment(&mut self, content: &str, span: &Range<usize>) {
+        self.structure.comment(content, span);
+        self.css.comment(content, span);
+        self.images.comment(content, span);
+    }
+
+    fn doctype(&mut self, span: &Range<usize>) {
+        self.structure.doctype(span);
+    }
+
+    fn unterminated_comment(&mut self, at: usize) {
+        self.structure.unterminated_comment(at);
+    }
 }
 
 /// Whether a text has a tag of some engine in it, so that its value is not known here.

@@ -1,0 +1,136 @@
+//! One streaming pass over an HTML body, shared by every subject: no tree, exact positions, nothing copied that need not be.
+//!
+//! Broken HTML, conditional comments, Outlook's markup and minified CSS are normal input; nothing here judges.
+
+mod references;
+mod tokens;
+
+use std::ops::Range;
+
+pub use tokens::read;
+
+/// A start tag.
+#[derive(Debug)]
+pub struct Tag<'p> {
+    /// Its name in lower case.
+    pub name: &'p str,
+    /// Bytes from `<` to `>`.
+    pub span: Range<usize>,
+    attributes: &'p [Attribute],
+    /// One bit for each name that may be there: most questions are about attributes that are not.
+    present: u64,
+    html: &'p str,
+    buffer: &'p str,
+}
+
+/// An attribute as it was met: its name and value are bytes of the body, or of a buffer where they are not what stands there.
+#[derive(Debug)]
+struct Attribute {
+    name: Piece,
+    value: Piece,
+    name_span: Range<usize>,
+    /// Empty where there is no value.
+    value_span: Range<usize>,
+}
+
+/// Where a name or value is.
+#[derive(Debug, Clone)]
+enum Piece {
+    /// It is what its span has.
+    There,
+    /// Bytes of the buffer: in lower case, or with its character references decoded.
+    Buffer(Range<usize>),
+}
+
+/// Attributes of one tag that are kept; a hostile tag has millions.
+const ATTRIBUTES: usize = 1_000;
+
+/// An attribute as a subject sees it.
+#[derive(Debug, Clone)]
+pub struct Value<'p> {
+    /// The name in lower case.
+    pub name: &'p str,
+    /// The value with its character references decoded; empty when there is none.
+    pub value: &'p str,
+    /// Bytes of the value, or of the name when there is no value.
+    pub span: Range<usize>,
+}
+
+impl<'p> Tag<'p> {
+    /// The attributes, in order, repeated ones included.
+    pub fn attributes(&self) -> impl Iterator<Item = Value<'p>> {
+        let text = self.texts();
+        self.attributes.iter().map(move |attribute| Value {
+            name: text(&attribute.name, &attribute.name_span),
+            value: text(&attribute.value, &attribute.value_span),
+            span: if attribute.value_span.is_empty() {
+                attribute.name_span.clone()
+            } else {
+                attribute.value_span.clone()
+            },
+        })
+    }
+
+    /// The first attribute of a name: later ones do not count for a mail client.
+    #[must_use]
+    #[inline]
+    pub fn get(&self, name: &str) -> Option<Value<'p>> {
+        if self.present & bit(name.as_bytes()) == 0 {
+            return None;
+        }
+        self.attributes().find(|attribute| attribute.name == name)
+    }
+
+    /// Whether the tag has an attribute.
+    #[must_use]
+    #[inline]
+    pub fn has(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    /// An attribute's value, trimmed; empty when there is none.
+    #[must_use]
+    #[inline]
+    pub fn value(&self, name: &str) -> &'p str {
+        self.get(name).map_or("", |attribute| attribute.value.trim())
+    }
+
+    fn texts(&self) -> impl Fn(&Piece, &Range<usize>) -> &'p str + use<'p> {
+        let (html, buffer) = (self.html, self.buffer);
+        move |piece, span| match piece {
+            Piece::There => html.get(span.clone()).unwrap_or_default(),
+            Piece::Buffer(range) => buffer.get(range.clone()).unwrap_or_default(),
+        }
+    }
+}
+
+/// The bit of a name in [`Tag::present`].
+#[inline]
+fn bit(name: &[u8]) -> u64 {
+    match name {
+        [] => 1,
+        [first, ..] => {
+            let last = name[name.len() - 1];
+            1 << ((usize::from(*first) * 5 + usize::from(last) * 3 + name.len()) & 63)
+        }
+    }
+}
+
+/// What looks at a body. A subject sees every event and keeps what it needs.
+pub trait Subject {
+    /// A start tag.
+    fn start(&mut self, _tag: &Tag<'_>) {}
+    /// An end tag: its name in lower case and its bytes.
+    fn end(&mut self, _name: &str, _span: &Range<usize>) {}
+    /// Text with its character references decoded, and the element whose raw text it is (`style`, `script`, `title`, …) or nothing.
+    fn text(&mut self, _text: &str, _span: &Range<usize>, _raw: &str) {}
+    /// A comment's content and its bytes, `<!--` and `-->` included.
+    fn comment(&mut self, _content: &str, _span: &Range<usize>) {}
+    /// A doctype.
+    fn doctype(&mut self, _span: &Range<usize>) {}
+    /// The comment at the end of the file never ends.
+    fn unterminated_comment(&mut self, _at: usize) {}
+}
+
+#[cfg(test)]
+mod tests;
