@@ -72,10 +72,7 @@ pub fn account(context: &Context, args: &AccountArgs) -> anyhow::Result<Exit> {
     runtime::run(async {
         let service = service::connect(context, &project, environment).await?;
         match format {
-            Format::Json => {
-                let json = serde_json::to_string_pretty(&as_json(&service, name))?;
-                context.terminal.data(format_args!("{json}\n"));
-            }
+            Format::Json => context.terminal.json(&as_json(&service, name))?,
             Format::Text => context.terminal.data(as_text(&service, &name, Timestamp::now())),
         }
         service.close().await;

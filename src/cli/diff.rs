@@ -13,6 +13,7 @@ use crate::desired::{Digest, Key};
 use crate::plan::{self, Changes};
 use crate::source::{Environment, Project};
 use crate::state::{Entry, Objects, State};
+use crate::untrusted::inert_json;
 
 /// Compare what two environments have live
 ///
@@ -75,7 +76,9 @@ pub fn run(context: &Context, args: &Args) -> anyhow::Result<Exit> {
             diff_text::render(&old.name, &new.name, &differences, same, layout)
         }
         Format::Json => {
-            serde_json::to_string_pretty(&diff_text::json(&old.name, &new.name, &differences, same))? + "\n"
+            inert_json(&serde_json::to_string_pretty(&diff_text::json(&old.name, &new.name, &differences, same))?)
+                .into_owned()
+                + "\n"
         }
     };
     context.terminal.data(text);

@@ -47,6 +47,12 @@ impl Exit {
             Self::Terminated => 143,
         }
     }
+
+    /// The code that an error ends with.
+    #[must_use]
+    pub fn of(error: &anyhow::Error) -> Self {
+        error.downcast_ref::<Failure>().map_or(Self::Failed, |failure| failure.exit)
+    }
 }
 
 impl From<Exit> for ExitCode {

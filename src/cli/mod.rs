@@ -106,7 +106,7 @@ enum Command {
 }
 
 /// What every command is given: the global options, the terminal, and the outside world as inputs.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Context {
     /// The global options.
     pub global: Global,

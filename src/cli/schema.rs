@@ -45,7 +45,7 @@ impl Document {
             Self::Config => schema_for!(source::ConfigSchema),
             Self::Validate => schema_for!(report::findings_json::Report<'_>),
             Self::Plan => schema_for!(report::plan_json::PlanJson),
-            Self::Event => schema_for!(apply::watch::Line<'_>),
+            Self::Event => schema_for!(apply::stream::Line<'_>),
             Self::Diff => schema_for!(report::diff_text::DiffJson),
             Self::Account => schema_for!(account::AccountJson),
             Self::Doctor => schema_for!(doctor::DoctorJson<'_>),

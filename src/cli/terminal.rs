@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use anstyle::{AnsiColor, Style};
 
 use super::{Exit, Failure, Global};
-use crate::untrusted::Untrusted;
+use crate::untrusted::{Untrusted, inert_json};
 
 /// The two streams and how much to say.
 #[derive(Debug, Clone)]
@@ -45,6 +45,22 @@ impl Terminal {
     pub fn data(&self, text: impl fmt::Display) {
         let mut out = anstream::stdout().lock();
         let _ = write!(out, "{text}").and_then(|()| out.flush());
+    }
+
+    /// Writes a value to stdout as JSON in which nothing comes to life.
+    ///
+    /// # Errors
+    ///
+    /// A value that is none in JSON.
+    pub fn json(&self, value: &impl serde::Serialize) -> serde_json::Result<()> {
+        self.data(format_args!("{}\n", inert_json(&serde_json::to_string_pretty(value)?)));
+        Ok(())
+    }
+
+    /// Writes a line to stdout that the CI which runs this takes as a command. Its escapes are no colours and stay, also where stdout is no terminal.
+    pub fn command(&self, line: &str) {
+        let mut out = io::stdout().lock();
+        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
     }
 
     /// Writes data that is meant to be read: through a pager where a person sees stdout and the text is longer than the screen.
@@ -166,7 +182,7 @@ impl Terminal {
                 self.write_err(format_args!("  {CYAN}help{CYAN:#}: {}\n", Untrusted(line).line()));
             }
         }
-        failure.map_or(Exit::Failed, |failure| failure.exit)
+        Exit::of(error)
     }
 
     fn write_err(&self, text: fmt::Arguments<'_>) {

@@ -59,6 +59,15 @@ pub enum Conflict {
         /// Who holds it.
         holder: Key,
     },
+    /// The `ids:` of two templates name the same id.
+    IdClaimed {
+        /// The second of them.
+        key: Key,
+        /// The id.
+        id: Id,
+        /// The first of them.
+        other: Key,
+    },
     /// `ids:` names another id than the state has for the key.
     IdDiffers {
         /// The template.
@@ -107,7 +116,8 @@ pub struct Options<'a> {
 /// `present` names every template folder, also those that are not in `desired` because they do not parse: none of them looks removed.
 #[must_use]
 pub fn plan(desired: &Desired, present: &BTreeSet<Key>, state: &State, options: Options<'_>) -> Plan {
-    let mut planner = Planner { state, present, options, claimed: BTreeSet::new(), conflicts: Vec::new() };
+    let mut planner =
+        Planner { state, present, options, claimed: BTreeSet::new(), adopted: BTreeMap::new(), conflicts: Vec::new() };
     let mut steps = BTreeMap::new();
     let (mut unchanged, mut left_out) = (0, 0);
     for (key, row) in &desired.templates {
@@ -186,6 +196,8 @@ struct Planner<'a> {
     options: Options<'a>,
     /// Keys whose entry moves to another key.
     claimed: BTreeSet<Key>,
+    /// Ids that are adopted, and by whom.
+    adopted: BTreeMap<Id, Key>,
     conflicts: Vec<Conflict>,
 }
 
@@ -231,6 +243,10 @@ impl Planner<'_> {
                 self.conflicts.push(Conflict::IdTaken { key: key.clone(), id: id.clone(), holder: holder.clone() });
                 return None;
             }
+            if let Some(other) = self.adopted.insert(id.clone(), key.clone()) {
+                self.conflicts.push(Conflict::IdClaimed { key: key.clone(), id: id.clone(), other });
+                return None;
+            }
             let id = id.clone();
             return Some(Action::Update { id, from: None, to: row.digest, why: Why::Adopted, moved_from: None });
         }
@@ -244,6 +260,10 @@ impl Planner<'_> {
         }
         if !self.claimed.insert(from.clone()) {
             self.conflicts.push(Conflict::SourceClaimed { key: key.clone(), from: from.clone() });
+            return None;
+        }
+        if let Some(adopt) = row.adopt.as_ref().filter(|adopt| *adopt != id) {
+            self.conflicts.push(Conflict::IdDiffers { key: key.clone(), id: adopt.clone(), held: id.clone() });
             return None;
         }
         let held = record.entry.digest();

@@ -125,6 +125,12 @@ fn an_adopted_id_must_be_free() {
     adopting.adopt = Some(id("i"));
     let free = planned(&desired(&[("a", adopting.clone())]), &state(&[]));
     assert!(matches!(free.steps[0].action, Action::Update { why: Why::Adopted, .. }));
+    let twice = planned(&desired(&[("a", adopting.clone()), ("b", adopting.clone())]), &state(&[]));
+    assert!(matches!(twice.conflicts[..], [Conflict::IdClaimed { .. }]));
+    let mut moving = adopting.clone();
+    moving.moved_from = Some(key("old"));
+    let moved = planned(&desired(&[("a", moving)]), &state(&[("old", live("other", "1"))]));
+    assert!(matches!(moved.conflicts[..], [Conflict::IdDiffers { .. }]));
     let taken = planned(&desired(&[("a", adopting.clone()), ("b", row("2"))]), &state(&[("b", live("i", "2"))]));
     assert!(matches!(taken.conflicts[..], [Conflict::IdTaken { .. }]));
     let differs = planned(&desired(&[("a", adopting)]), &state(&[("a", live("other", "1"))]));

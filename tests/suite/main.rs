@@ -24,6 +24,7 @@ mod command_line;
 mod crashes;
 mod docs;
 mod doctor;
+mod events;
 mod findings;
 mod hostile;
 mod ids;

@@ -196,12 +196,36 @@ fn a_lost_state_comes_back_from_the_event_stream() {
     project.run(["state", "recover", "--from-events", "missing.log"]).exits(1);
 }
 
+/// Applies one template in a CI that says so in this variable, and takes the log apart: before, in and after the group.
+fn folded(variable: &str, begin: &str, end: &str) {
+    let project = Project::new().template("welcome").variable(variable, "true");
+    let outcome = project.run(["apply", "--yes"]).exits(0);
+    let folded = outcome.stdout.split_once(begin).and_then(|(_, rest)| rest.split_once(end));
+    let (inside, after) = folded.unwrap_or_else(|| panic!("no group: {outcome}"));
+    assert!(inside.contains("created  welcome"), "{outcome}");
+    assert!(after.starts_with('\n') && after.contains("Applied: 1 created"), "{outcome}");
+}
+
 #[test]
 fn a_ci_that_folds_lines_gets_a_group() {
-    let project = Project::new().template("welcome").variable("GITHUB_ACTIONS", "true");
-    let outcome = project.run(["apply", "--yes"]).exits(0);
-    let begin = outcome.stdout.find("::group::Applying 1 template\n").unwrap();
-    let end = outcome.stdout.find("\n::endgroup::\n").unwrap();
-    assert!(outcome.stdout[begin..end].contains("created  welcome"), "{outcome}");
-    assert!(outcome.stdout[end..].contains("Applied: 1 created"), "{outcome}");
+    folded("GITHUB_ACTIONS", "\n::group::Applying 1 template\n", "\n::endgroup::");
+    folded("TF_BUILD", "\n##[group]Applying 1 template\n", "\n##[endgroup]");
+}
+
+#[test]
+fn gitlab_gets_a_section_with_its_times() {
+    let name = ":letterpress_apply";
+    folded("GITLAB_CI", "[collapsed=true]\r\x1b[0KApplying 1 template\n", "\r\x1b[0K");
+    let project = Project::new().template("welcome").variable("GITLAB_CI", "true");
+    let log = project.run(["apply", "--yes"]).exits(0).stdout;
+    let at = |mark: &str| -> u64 {
+        let (_, rest) = log.split_once(mark).unwrap_or_else(|| panic!("no {mark:?} in {log:?}"));
+        rest.split_once(name).unwrap().0.parse().unwrap()
+    };
+    let (begin, end) = (at("\n\x1b[0Ksection_start:"), at("\n\x1b[0Ksection_end:"));
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    assert!(begin <= end && end <= now && now - begin < 600, "{begin} {end} {now}");
+    // A stream of events has no sections.
+    project.write_template("welcome", "Hi");
+    let _ = project.run(["apply", "--yes", "--format", "json"]).exits(0).lacks("section_");
 }

@@ -1,9 +1,12 @@
 //! `apply`: do what the plan says.
 
+mod begin;
 mod ending;
+mod group;
 mod signals;
+pub mod stream;
 mod tree;
-pub mod watch;
+mod watch;
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -15,28 +18,30 @@ use std::time::Duration;
 use anyhow::Context as _;
 use jiff::{SignedDuration, Timestamp};
 
-use super::checked::{self, Checked};
+use super::checked;
 use super::keep::Keeper;
 use super::plan::compare;
 use super::report::plan_detail::{Layers, Layout};
 use super::report::{plan_json, plan_text};
-use super::selection::{Selection, SelectionArgs};
+use super::selection::SelectionArgs;
 use super::service::{self, Service};
-use super::{Context, Exit, Failure, place, promotion, runtime, who};
+use super::{Context, Exit, Failure, place, runtime, who};
 use crate::apply::{self, Config, Means};
 use crate::desired::Key;
-use crate::plan::{Options, Plan, PlanFile, Stale, Step};
-use crate::source::{BaseUrl, Environment, Project};
+use crate::plan::{Options, Plan, Stale, Step};
+use crate::source::BaseUrl;
 use crate::state::{self, Location, Run, Session, State, Waiting};
 use crate::untrusted::Untrusted;
+use begin::Begun;
 use signals::Interrupts;
-use watch::{Frame, Group, Told, Watch};
+use stream::{Counts, Frame, Told};
+use watch::Watch;
 
 /// Do what the plan says: create, update, and write down the ids
 ///
 /// Asks on a terminal and needs `--yes` elsewhere. Ends with 0 only when everything is done; with 6 when some templates were refused: the others are
 /// applied, and running it again is safe. A run that was cut off is healed by the next one.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// A plan saved by `plan --out`: apply exactly that, or refuse
     #[arg(value_name = "PLANFILE")]
@@ -61,25 +66,8 @@ pub struct Args {
     /// What is printed: lines for people, or one JSON event a line
     #[arg(long, value_enum, default_value = "text", env = "LETTERPRESS_APPLY_FORMAT")]
     format: Format,
-    /// Set by GitHub Actions
-    #[arg(long, hide = true, env = "GITHUB_ACTIONS")]
-    github_actions: Option<String>,
-    /// Set by Azure Pipelines
-    #[arg(long, hide = true, env = "TF_BUILD")]
-    tf_build: Option<String>,
-}
-
-impl Args {
-    /// How the CI that runs this folds lines, if it does.
-    fn group(&self) -> Option<Group> {
-        let is_set =
-            |variable: &Option<String>| variable.as_deref().is_some_and(|value| value.eq_ignore_ascii_case("true"));
-        match (is_set(&self.github_actions), is_set(&self.tf_build)) {
-            (true, _) => Some(Group::Github),
-            (_, true) => Some(Group::Azure),
-            _ => None,
-        }
-    }
+    #[command(flatten)]
+    folding: group::Folding,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -94,63 +82,86 @@ enum Format {
 struct Job<'a> {
     context: &'a Context,
     args: &'a Args,
-    project: &'a Arc<Project>,
-    environment: &'a Environment,
-    found: Checked,
-    selection: Selection,
-    file: Option<PlanFile>,
+    begun: &'a Begun,
+    /// What it did, for the last line of the event stream.
+    counts: Cell<Counts>,
 }
 
-/// Runs the command.
+/// Runs the command. The event stream ends with the exit code, whatever happens.
 ///
 /// # Errors
 ///
 /// Everything that keeps an apply from beginning; how it ended once it began is in the exit code.
 pub fn run(context: &Context, args: &Args) -> anyhow::Result<Exit> {
+    let mut counts = Counts::default();
+    let result = runtime::run(attempt(context, args, &mut counts));
+    if args.format == Format::Json {
+        stream::end(&context.terminal, &result, counts);
+    }
+    result
+}
+
+async fn attempt(context: &Context, args: &Args, counts: &mut Counts) -> anyhow::Result<Exit> {
     if !args.yes && (!context.terminal.can_ask() || args.format == Format::Json) {
         let help = "read `letterpress plan` first, then run it with `--yes`";
         return Err(Failure::new(Exit::Usage, "nobody can be asked here, so `apply` needs `--yes`").help(help).into());
     }
-    let selection = args.selection.read()?;
-    let file = args.file.as_ref().map(read_file).transpose()?;
-    let project = Arc::new(checked::project(context)?);
-    let environment = match &file {
-        Some(file) if context.global.environment.is_none() => checked::named(&project, Some(&file.plan().environment))?,
-        _ => checked::environment(context, &project)?,
-    };
-    let selection = promotion::narrow(context, &project, environment, args.from.as_deref(), selection)?;
-    let found = checked::require(context, &project, environment)?;
-    let job = Job { context, args, project: &project, environment, found, selection, file };
-    runtime::run(job.run())
+    // Whoever is going to be asked may simply end the process at the question.
+    let interrupts = if args.yes { Some(listen(context)?) } else { None };
+    let begun = unsent(interrupts.as_ref(), begin::begin(context, args)).await?;
+    let job = Job { context, args, begun: &begun, counts: Cell::default() };
+    let result = job.run(interrupts).await;
+    *counts = job.counts.get();
+    result
+}
+
+fn listen(context: &Context) -> anyhow::Result<Interrupts> {
+    Interrupts::listen(&context.terminal).context("cannot listen for Ctrl-C")
+}
+
+/// Work that sends nothing: an interrupt ends it, where somebody listens for one.
+async fn unsent<T, E: Into<anyhow::Error>>(
+    interrupts: Option<&Interrupts>,
+    work: impl Future<Output = Result<T, E>>,
+) -> anyhow::Result<T> {
+    let Some(interrupts) = interrupts else { return work.await.map_err(Into::into) };
+    tokio::select! {
+        done = work => done.map_err(Into::into),
+        () = interrupts.first() => Err(before_anything(interrupts).into()),
+    }
+}
+
+fn before_anything(interrupts: &Interrupts) -> Failure {
+    Failure::new(interrupts.exit(), "interrupted before anything was sent")
 }
 
 impl Job<'_> {
     /// Connects (one request), does it, and lets the built-in service end after its last write.
-    async fn run(&self) -> anyhow::Result<Exit> {
-        let service = service::connect(self.context, self.project, self.environment).await?;
-        let result = self.with(&service).await;
+    async fn run(&self, interrupts: Option<Interrupts>) -> anyhow::Result<Exit> {
+        let connect = service::connect(self.context, &self.begun.project, &self.begun.environment);
+        let service = unsent(interrupts.as_ref(), connect).await?;
+        let result = self.with(&service, interrupts).await;
         service.close().await;
         result
     }
 
-    async fn with(&self, service: &Service) -> anyhow::Result<Exit> {
-        let location = place::location(self.project, self.environment)?;
-        let state = self.state(&location, service).await?;
+    async fn with(&self, service: &Service, interrupts: Option<Interrupts>) -> anyhow::Result<Exit> {
+        let location = place::location(&self.begun.project, &self.begun.environment)?;
+        let state = unsent(interrupts.as_ref(), self.state(&location, service)).await?;
         service.belongs_to(&state.account)?;
         let (plan, steps) = self.plan(&state)?;
-        if plan.conflicts.is_empty() && steps.is_empty() {
-            self.show(&plan).await?;
-            return Ok(Exit::Done);
-        }
         self.show(&plan).await?;
         if !plan.conflicts.is_empty() {
             return Err(Failure::new(Exit::Findings, "the plan has conflicts; nothing was sent").into());
+        }
+        if steps.is_empty() {
+            return Ok(Exit::Done);
         }
         if !self.approved()? {
             self.context.terminal.say("nothing was done");
             return Ok(Exit::Failed);
         }
-        let interrupts = Interrupts::listen(&self.context.terminal).context("cannot listen for Ctrl-C")?;
+        let interrupts = interrupts.map_or_else(|| listen(self.context), Ok)?;
         let session = self.acquire(&location, &interrupts).await?;
         let (now, now_steps) = self.plan(session.state())?;
         let approved_by_eye = !self.args.yes || self.args.plan_digest.is_some();
@@ -166,7 +177,7 @@ impl Job<'_> {
     /// The state as it is, unheld. The built-in service gets one at its first apply; any other needs `state init`.
     async fn state(&self, location: &Location, service: &Service) -> Result<State, Failure> {
         match state::read(location).await {
-            Err(state::Error::Missing { .. }) if self.environment.base_url == BaseUrl::Sandbox => {
+            Err(state::Error::Missing { .. }) if self.begun.environment.base_url == BaseUrl::Sandbox => {
                 let mut run = Run::of_this_process(who::who());
                 state::init(location, service.account.clone(), &mut run).await.map_err(place::failure)
             }
@@ -177,15 +188,16 @@ impl Job<'_> {
     /// The plan against a state, and the steps to carry out: all of it, or what a plan file reviewed.
     fn plan(&self, state: &State) -> Result<(Plan, Vec<Step>), Failure> {
         let reviewed: Option<BTreeSet<&Key>> =
-            self.file.as_ref().map(|file| file.plan().steps.iter().map(|step| &step.key).collect());
-        let selects =
-            |key: &Key| self.selection.selects(key) && reviewed.as_ref().is_none_or(|reviewed| reviewed.contains(key));
+            self.begun.file.as_ref().map(|file| file.plan().steps.iter().map(|step| &step.key).collect());
+        let selects = |key: &Key| {
+            self.begun.selection.selects(key) && reviewed.as_ref().is_none_or(|reviewed| reviewed.contains(key))
+        };
         let options = Options {
-            environment: &self.environment.name,
-            reassert: self.args.reassert || self.file.as_ref().is_some_and(|file| file.plan().is_reasserting()),
+            environment: &self.begun.environment.name,
+            reassert: self.args.reassert || self.begun.file.as_ref().is_some_and(|file| file.plan().is_reasserting()),
             selects: &selects,
         };
-        let plan = crate::plan::plan(&self.found.desired, &self.found.folders, state, options);
+        let plan = crate::plan::plan(&self.begun.found.desired, &self.begun.found.folders, state, options);
         if let Some(digest) = &self.args.plan_digest
             && plan.digest().to_string() != *digest
         {
@@ -193,12 +205,13 @@ impl Job<'_> {
             let help = "the files or the state changed since it was approved: read the plan again";
             return Err(Failure::new(Exit::Unusable, message).help(help));
         }
-        let steps = match &self.file {
+        let steps = match &self.begun.file {
             None => plan.steps.clone(),
             Some(file) => {
-                let steps =
-                    file.still_holds(&plan, &|key| self.selection.selects(key)).map_err(|stale| refused(&stale))?;
-                steps.into_iter().filter(|step| self.selection.selects(&step.key)).collect()
+                let steps = file
+                    .still_holds(&plan, &|key| self.begun.selection.selects(key))
+                    .map_err(|stale| refused(&stale))?;
+                steps.into_iter().filter(|step| self.begun.selection.selects(&step.key)).collect()
             }
         };
         Ok((plan, steps))
@@ -210,11 +223,12 @@ impl Job<'_> {
         match self.args.format {
             Format::Text if self.args.yes => terminal.data(plan_text::render(plan, Timestamp::now())),
             Format::Text => {
-                let details = compare::details(self.project, self.environment, plan, false, |_, _, _| {}).await?;
+                let details =
+                    compare::details(&self.begun.project, &self.begun.environment, plan, false, |_, _, _| {}).await?;
                 let layout = Layout { layers: Layers::Words, width: terminal.width() };
                 terminal.data(plan_text::render_detailed(plan, &details, layout, Timestamp::now()));
             }
-            Format::Json => watch::json(terminal, Told::Frame(Frame::Plan { plan: Box::new(plan_json::value(plan)) })),
+            Format::Json => stream::line(terminal, Told::Frame(Frame::Plan { plan: Box::new(plan_json::value(plan)) })),
         }
         Ok(())
     }
@@ -223,7 +237,7 @@ impl Job<'_> {
         if self.args.yes {
             return Ok(true);
         }
-        let question = format!("\nApply this to `{}`?", Untrusted(&self.environment.name).line());
+        let question = format!("\nApply this to `{}`?", Untrusted(&self.begun.environment.name).line());
         dialoguer::Confirm::new().with_prompt(question).default(false).interact().context("no answer")
     }
 
@@ -241,7 +255,7 @@ impl Job<'_> {
             let up_to_seconds = timeout.as_secs();
             match self.args.format {
                 Format::Json => {
-                    watch::json(&self.context.terminal, Told::Frame(Frame::Lock { held_by: who, up_to_seconds }));
+                    stream::line(&self.context.terminal, Told::Frame(Frame::Lock { held_by: who, up_to_seconds }));
                 }
                 Format::Text => {
                     let who = who.as_deref().unwrap_or("another run");
@@ -261,7 +275,7 @@ impl Job<'_> {
         if let Ok(Ok(session)) = tokio::time::timeout(grace, session).await {
             session.release().await.map_err(place::failure)?;
         }
-        Err(Failure::new(interrupts.exit(), "interrupted before anything was sent"))
+        Err(before_anything(interrupts))
     }
 
     async fn carry_out(
@@ -272,14 +286,16 @@ impl Job<'_> {
         interrupts: Interrupts,
     ) -> anyhow::Result<Exit> {
         let terminal = &self.context.terminal;
-        let mut config = Config::new(usize::try_from(self.environment.concurrency).unwrap_or(usize::MAX));
-        config.requests_per_second = self.environment.requests_per_second.map(f64::from);
-        if self.environment.base_url == BaseUrl::Sandbox {
+        let mut config = Config::new(usize::try_from(self.begun.environment.concurrency).unwrap_or(usize::MAX));
+        config.requests_per_second = self.begun.environment.requests_per_second.map(f64::from);
+        if self.begun.environment.base_url == BaseUrl::Sandbox {
             // It lives in this process: whatever an earlier run had sent to it has ended with that run.
             config.settle = Duration::ZERO;
         }
-        let keeper = Keeper::start(place::location(self.project, self.environment)?).map_err(place::failure)?;
-        let (project, name, keep) = (Arc::clone(self.project), self.environment.name.clone(), keeper.hand());
+        let keeper =
+            Keeper::start(place::location(&self.begun.project, &self.begun.environment)?).map_err(place::failure)?;
+        let (project, name, keep) =
+            (Arc::clone(&self.begun.project), self.begun.environment.name.clone(), keeper.hand());
         let load = move |key: &Key| {
             let environment = project.environment(Some(&name)).map_err(|error| error.to_string())?;
             let template = checked::template(&project, environment, key).map_err(|error| error.to_string())?;
@@ -287,10 +303,10 @@ impl Job<'_> {
             Ok(template)
         };
         let mut watch = match self.args.format {
-            Format::Text => Watch::people(terminal, steps, self.args.group()),
+            Format::Text => Watch::people(terminal, steps, self.args.folding.group()),
             Format::Json => Watch::Json { terminal },
         };
-        let rescue = self.project.root.join(".letterpress");
+        let rescue = self.begun.project.root.join(".letterpress");
         let means = Means {
             client: &service.client,
             load: Arc::new(load),
@@ -311,22 +327,12 @@ impl Job<'_> {
                 plan_text::count(not_kept, "template")
             ));
         }
-        let exit = ending::exit(&outcome, interrupts.exit());
-        match self.args.format {
-            Format::Text => terminal.data(ending::text(&outcome, took)),
-            Format::Json => watch::json(terminal, Told::Frame(Frame::Exit { code: exit.code() })),
+        self.counts.set(Counts::of(&outcome));
+        if self.args.format == Format::Text {
+            terminal.data(ending::text(&outcome, took));
         }
-        Ok(exit)
+        Ok(ending::exit(&outcome, interrupts.exit()))
     }
-}
-
-fn read_file(path: &PathBuf) -> Result<PlanFile, Failure> {
-    let unusable = |why: String| {
-        Failure::new(Exit::Unusable, format!("{}: {why}", path.display()))
-            .help("make it again: letterpress plan --out FILE")
-    };
-    let bytes = std::fs::read(path).map_err(|error| unusable(error.to_string()))?;
-    PlanFile::read(&bytes).map_err(|error| unusable(error.to_string()))
 }
 
 fn refused(stale: &[Stale]) -> Failure {

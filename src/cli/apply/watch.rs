@@ -5,16 +5,14 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use jiff::Timestamp;
-use schemars::JsonSchema;
-use serde::Serialize;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::ending::past;
+use super::group::Group;
+use super::stream::{self, Told};
 use super::tree::Tree;
 use crate::apply::Event;
 use crate::cli::Terminal;
-use crate::cli::report::plan_json::PlanJson;
-use crate::cli::report::plan_text::count;
 use crate::cli::terminal::{CYAN, DIM, GREEN, RED, YELLOW};
 use crate::desired::Key;
 use crate::plan::Step;
@@ -46,60 +44,13 @@ pub enum Watch<'a> {
     },
 }
 
-/// One line of `apply --format json`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "letterpress apply --format json: one line", rename = "event")]
-pub struct Line<'a> {
-    /// 1. Fields and events may be added within a format; none is removed or changes its meaning.
-    format: u32,
-    /// When, by wall clock.
-    #[schemars(with = "String")]
-    at: Timestamp,
-    /// What happened.
-    #[serde(flatten)]
-    told: Told<'a>,
-}
-
-/// What a line can be about. Texts of the service and names of people in it are as they came.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(untagged)]
-pub enum Told<'a> {
-    /// While the run works.
-    Event(&'a Event),
-    /// Before and after it.
-    Frame(Frame),
-}
-
-/// What happens around a run.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(tag = "event", rename_all = "snake_case")]
-pub enum Frame {
-    /// What is going to be done.
-    Plan {
-        /// As `plan --format json --no-diff` prints it.
-        plan: Box<PlanJson>,
-    },
-    /// Another run holds the state, and this one waits.
-    Lock {
-        /// Who holds it, where that is known.
-        held_by: Option<String>,
-        /// How long this run waits at most, in seconds.
-        up_to_seconds: u64,
-    },
-    /// The last line.
-    Exit {
-        /// The exit code.
-        code: u8,
-    },
-}
-
 impl<'a> Watch<'a> {
     /// Lines for people, about these steps.
     #[must_use]
     pub fn people(terminal: &'a Terminal, steps: &[Step], group: Option<Group>) -> Self {
         let live = (terminal.is_watched() && steps.len() > 1).then(|| Live::start(steps, terminal.is_shown()));
         if let Some(group) = group {
-            terminal.data(format_args!("{}\n", group.begin(steps.len())));
+            terminal.command(&group.begin(steps.len(), Timestamp::now()));
         }
         let width = steps.iter().map(|step| step.key.as_str().width()).max().unwrap_or(0).min(KEY_COLUMNS);
         Self::People { terminal, live, group, width, began: Instant::now() }
@@ -108,7 +59,7 @@ impl<'a> Watch<'a> {
     /// Takes in one event.
     pub fn tell(&mut self, event: &Event) {
         match self {
-            Self::Json { terminal } => json(terminal, Told::Event(event)),
+            Self::Json { terminal } => stream::line(terminal, Told::Event(event)),
             Self::People { terminal, live, width, .. } => {
                 if let Some(live) = live
                     && live.tell(event)
@@ -133,20 +84,12 @@ impl<'a> Watch<'a> {
                     live.bar.finish_and_clear();
                 }
                 if let Some(group) = group.take() {
-                    terminal.data(format_args!("{}\n", group.end()));
+                    terminal.command(&group.end(Timestamp::now()));
                 }
                 began.elapsed()
             }
             Self::Json { .. } => Duration::ZERO,
         }
-    }
-}
-
-/// Prints a line of the event stream, flushed at once.
-pub fn json(terminal: &Terminal, told: Told<'_>) {
-    // Plain values: serialization cannot fail, and a lost line must not stop a run.
-    if let Ok(line) = serde_json::to_string(&Line { format: 1, at: Timestamp::now(), told }) {
-        terminal.data(format_args!("{line}\n"));
     }
 }
 
@@ -239,32 +182,6 @@ impl Live {
             // The tree has it, and a moment later the line of what is done has the id.
             Event::Reserved { .. } | Event::Again { .. } => true,
             _ => false,
-        }
-    }
-}
-
-/// How a CI folds lines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Group {
-    /// GitHub Actions.
-    Github,
-    /// Azure Pipelines.
-    Azure,
-}
-
-impl Group {
-    fn begin(self, steps: usize) -> String {
-        let title = format!("Applying {}", count(steps, "template"));
-        match self {
-            Self::Github => format!("::group::{title}"),
-            Self::Azure => format!("##[group]{title}"),
-        }
-    }
-
-    fn end(self) -> &'static str {
-        match self {
-            Self::Github => "::endgroup::",
-            Self::Azure => "##[endgroup]",
         }
     }
 }

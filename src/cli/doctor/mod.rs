@@ -111,8 +111,7 @@ pub fn run(context: &Context, args: &DoctorArgs) -> anyhow::Result<Exit> {
     match args.format {
         Format::Json => {
             let json = DoctorJson { format: 1, environment: &environment.name, checks: &lines };
-            let json = serde_json::to_string_pretty(&json).context("cannot write the findings")?;
-            context.terminal.data(format_args!("{json}\n"));
+            context.terminal.json(&json).context("cannot write the findings")?;
         }
         Format::Text => context.terminal.data(text(&lines)),
     }

@@ -18,6 +18,7 @@ use crate::desired::Key;
 use crate::plan::{self, Options, Plan, PlanFile};
 use crate::source::{Environment, Project};
 use crate::state::State;
+use crate::untrusted::inert_json;
 use compare::Details;
 
 /// Show what apply would do: no lock, no key, no request
@@ -96,7 +97,9 @@ pub fn run(context: &Context, args: &Args) -> anyhow::Result<Exit> {
         }
         Format::Markdown => plan_markdown::render(&plan, &details, layers, args.max_bytes, now),
         Format::Html => plan_html::render(&plan, &details, &mails, now),
-        Format::Json => serde_json::to_string_pretty(&plan_json::detailed(&plan, &details))? + "\n",
+        Format::Json => {
+            inert_json(&serde_json::to_string_pretty(&plan_json::detailed(&plan, &details))?).into_owned() + "\n"
+        }
     };
     if args.format == Format::Text {
         context.terminal.page(&text, args.pager.as_deref());

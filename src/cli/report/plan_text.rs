@@ -129,6 +129,10 @@ pub fn explain(conflict: &Conflict) -> (String, String) {
                 "to move the id, use `moved_from: {holder}` in the manifest or `letterpress state mv {holder} {key}`"
             ),
         ),
+        Conflict::IdClaimed { key, id, other } => (
+            format!("`{key}` adopts the id {id}, and so does `{other}`"),
+            "an id belongs to one key only: take it out of `ids` in one of the manifests".to_owned(),
+        ),
         Conflict::IdDiffers { key, id, held } => (
             format!("`{key}` adopts the id {id}, but the state has {held} for it"),
             "take `ids` out of the manifest, or let the state forget the old id with `letterpress state rm`".to_owned(),

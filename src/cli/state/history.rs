@@ -51,7 +51,7 @@ pub(super) fn run(context: &Context, args: &Args) -> anyhow::Result<Exit> {
         Format::Json => {
             let history = latest.iter().map(|deed| row(deed)).collect();
             let json = HistoryJson { format: 1, environment, history };
-            context.terminal.data(format_args!("{}\n", serde_json::to_string_pretty(&json)?));
+            context.terminal.json(&json)?;
         }
         Format::Text => {
             let lines: Vec<Vec<String>> = latest

@@ -36,7 +36,7 @@ pub(super) fn run(context: &Context, args: &Args) -> anyhow::Result<Exit> {
     match args.format {
         Format::Json => {
             let json = serde_json::json!({ "format": 1, "leaked": names });
-            context.terminal.data(format_args!("{}\n", serde_json::to_string_pretty(&json)?));
+            context.terminal.json(&json)?;
         }
         Format::Text if names.is_empty() => context.terminal.say("nothing has leaked"),
         Format::Text => context.terminal.data(format_args!("{}\n", names.join("\n"))),

@@ -49,7 +49,7 @@ pub(super) fn run(context: &Context, args: &Args) -> anyhow::Result<Exit> {
     match args.format {
         Format::Json => {
             let list = ListJson { format: 1, environment, templates: rows(&state) };
-            context.terminal.data(format_args!("{}\n", serde_json::to_string_pretty(&list)?));
+            context.terminal.json(&list)?;
         }
         Format::Text if state.records.is_empty() => context.terminal.say("the state knows no template yet"),
         Format::Text => context.terminal.data(text(&state)),

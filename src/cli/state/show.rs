@@ -68,7 +68,7 @@ pub(super) fn run(context: &Context, args: &Args) -> anyhow::Result<Exit> {
     match args.format {
         Format::Json => {
             let json = json(&state, environment, location.to_string(), holder);
-            context.terminal.data(format_args!("{}\n", serde_json::to_string_pretty(&json)?));
+            context.terminal.json(&json)?;
         }
         Format::Text => context.terminal.data(text(&state, &environment, &location.to_string(), holder.as_ref())),
     }
@@ -81,8 +81,7 @@ fn one(context: &Context, format: Format, state: &State, key: &Key) -> anyhow::R
         return Err(Failure::new(Exit::Failed, format!("the state knows no `{key}`")).help(help).into());
     };
     if format == Format::Json {
-        let json = serde_json::to_string_pretty(&list::row(key.as_str(), record))?;
-        context.terminal.data(format_args!("{json}\n"));
+        context.terminal.json(&list::row(key.as_str(), record))?;
         return Ok(Exit::Done);
     }
     let mut rows = vec![

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 
 use crate::check::Contract;
 use crate::desired::{Id, Key};
-use crate::untrusted::Untrusted;
+use crate::untrusted::{Untrusted, inert_json};
 
 pub use names::SameName;
 
@@ -56,7 +56,7 @@ pub fn render(format: Format, environment: &str, ids: &BTreeMap<Key, Id>) -> Res
         }
         Format::Json => {
             let value = serde_json::json!({ "format": 1, "environment": environment, "ids": ids });
-            format!("{value:#}\n")
+            format!("{}\n", inert_json(&format!("{value:#}")))
         }
         Format::Dotenv => {
             let names = names::of_keys(ids.keys(), |key| format!("LETTERPRESS_ID_{}", names::upper(key)))?;
