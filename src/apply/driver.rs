@@ -14,7 +14,7 @@ use super::{Event, Outcome, rescue};
 use crate::client::{Client, SendError};
 use crate::desired::{Key, Template};
 use crate::plan::Step;
-use crate::state::{Call, Clock, Gate, Healed, Register, Reply, Session, Stamp};
+use crate::state::{Call, Clock, Gate, Healed, Register, Reply, Session, Stamp, drop_garbage};
 
 /// Reads a template again, whole, or says why not.
 pub type Load = Arc<dyn Fn(&Key) -> Result<Template, String> + Send + Sync>;
@@ -80,7 +80,10 @@ pub async fn run(steps: &[Step], session: Session, config: Config, means: Means<
             () = tokio::time::sleep(rest) => Input::Wake,
         };
     }
-    let (mut outcome, _) = engine.finish();
+    let (mut outcome, mut ledger) = engine.finish();
+    if seen == 0 {
+        drop_garbage(&register, ledger.take_garbage()).await;
+    }
     outcome.rescue = rescue::write(rescue, &run, lineage, &outcome.unsaved);
     Ok(outcome)
 }

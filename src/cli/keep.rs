@@ -87,7 +87,10 @@ impl Keeper {
 
 async fn write(objects: Objects, waiting: mpsc::Receiver<Content>) -> Kept {
     let queue = futures_util::stream::unfold(waiting, async |mut waiting| Some((waiting.recv().await?, waiting)));
-    let writes = queue.map(|content| {
+    // A template is read for its placeholder and again for its content: what came once is not written twice.
+    let mut seen = BTreeSet::new();
+    let once = queue.filter(move |content| futures_util::future::ready(seen.insert(content.digest())));
+    let writes = once.map(|content| {
         let objects = objects.clone();
         async move { (content.digest(), objects.put(content).await.is_ok()) }
     });

@@ -73,6 +73,8 @@ pub struct Acquire {
     force: bool,
     resume: Option<Duration>,
     failures: u32,
+    /// Whether the head named a holder: a run that died, or was stopped for too long.
+    took_over: bool,
     stage: Stage,
     #[cfg(test)]
     pub(crate) mutant: Option<Mutant>,
@@ -98,6 +100,7 @@ impl Acquire {
             force: false,
             resume: None,
             failures: 0,
+            took_over: false,
             stage: Stage::Load,
             #[cfg(test)]
             mutant: None,
@@ -113,6 +116,12 @@ impl Acquire {
     #[must_use]
     pub fn waits_for(&self) -> Option<&Holder> {
         self.waits_for.as_ref()
+    }
+
+    /// Whether the run before this one did not free the state.
+    #[must_use]
+    pub fn took_over(&self) -> bool {
+        self.took_over
     }
 
     /// What to do now.
@@ -209,7 +218,7 @@ impl Acquire {
         meta.epoch += 1;
         meta.acquired_on = meta.write_id;
         meta.prev_write_id = std::mem::replace(&mut meta.write_id, entropy.uuid(now));
-        meta.holder = Some(holder.clone());
+        self.took_over = meta.holder.replace(holder.clone()).is_some();
         (state.serial, state.epoch) = (meta.serial, meta.epoch);
         for change in &changes {
             state.change(change);
@@ -226,13 +235,13 @@ impl Acquire {
         match progress {
             Progress::Call(call) => Step::Call(call),
             Progress::Pause(until) => Step::Wait(until),
-            Progress::Landed { token, began, uncompacted } => {
+            Progress::Landed { token, began, sent, uncompacted } => {
                 let Stage::Write(taking) = std::mem::replace(&mut self.stage, Stage::Load) else {
                     return self.poll(now);
                 };
                 let taking = *taking;
                 let head = if uncompacted { taking.uncompacted.unwrap_or(taking.head) } else { taking.head };
-                let ledger = Ledger::new(taking.state, head, token, taking.holder, self.terms, began);
+                let ledger = Ledger::new(taking.state, head, token, taking.holder, self.terms, (began, sent));
                 Step::Held(Box::new(ledger), taking.healed)
             }
             // Somebody else was faster, or slept longer: begin again.

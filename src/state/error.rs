@@ -74,6 +74,14 @@ pub enum Error {
         /// Why.
         why: String,
     },
+    /// The settings or credentials for a bucket are not there, or cannot be used.
+    #[error("{place} cannot be reached: {why}")]
+    Access {
+        /// Where.
+        place: String,
+        /// Which, and the way out.
+        why: String,
+    },
     /// Reading or writing a file failed.
     #[error("{}: {source}", path.display())]
     Io {
@@ -111,7 +119,7 @@ impl Error {
         match self {
             Self::Held { .. } | Self::Locked { .. } | Self::Fenced { .. } => Kind::Held,
             Self::Missing { .. } | Self::Damaged { .. } | Self::TooNew { .. } | Self::Unfit { .. } => Kind::Unusable,
-            Self::Exists { .. } | Self::Io { .. } | Self::Store { .. } => Kind::Failed,
+            Self::Exists { .. } | Self::Access { .. } | Self::Io { .. } | Self::Store { .. } => Kind::Failed,
         }
     }
 
@@ -143,6 +151,7 @@ impl Error {
             }
             Self::Fenced { .. } => "nothing was sent after that; run again when the other run is done".to_owned(),
             Self::Unfit { .. } => "keep the state on a local disk or in a bucket (`state = \"s3://…\"`)".to_owned(),
+            Self::Access { .. } => "docs/state.md lists what is taken from where".to_owned(),
             Self::Io { .. } | Self::Store { .. } => return None,
         })
     }

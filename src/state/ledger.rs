@@ -89,7 +89,8 @@ pub struct Ledger {
     flight: Option<Flight>,
     begun: u64,
     landed: u64,
-    last_begin: Option<Duration>,
+    /// When the last write was sent (monotonic), the acquire's among them.
+    last_sent: Duration,
     garbage: Vec<String>,
     asked: bool,
     ended: bool,
@@ -100,7 +101,15 @@ pub struct Ledger {
 
 impl Ledger {
     /// A ledger over a head that an acquire has just written.
-    pub(super) fn new(state: State, head: Head, token: Token, holder: Holder, terms: Terms, began: Now) -> Self {
+    pub(super) fn new(
+        state: State,
+        head: Head,
+        token: Token,
+        holder: Holder,
+        terms: Terms,
+        sent: (Now, Duration),
+    ) -> Self {
+        let (began, sent) = sent;
         let gate = Arc::new(Gate::new(terms.lease.then_some(Terms::SEND), began));
         Self {
             state,
@@ -113,7 +122,7 @@ impl Ledger {
             flight: None,
             begun: 0,
             landed: 0,
-            last_begin: None,
+            last_sent: sent,
             garbage: Vec::new(),
             asked: false,
             ended: false,
@@ -173,6 +182,17 @@ impl Ledger {
         flying.chain(&self.staged).cloned().collect()
     }
 
+    /// The snapshots that the head names, as it was written last.
+    pub fn bases(&self) -> impl Iterator<Item = &str> {
+        let meta = &self.head.meta;
+        std::iter::once(&meta.base).chain(&meta.old_bases).map(|base| base.name.as_str())
+    }
+
+    /// Snapshots that no head names any more, and that are still there.
+    pub fn take_garbage(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.garbage)
+    }
+
     /// Whether a change waits for a write.
     #[must_use]
     pub fn has_staged(&self) -> bool {
@@ -197,11 +217,16 @@ impl Ledger {
         if self.ended || self.flight.is_some() {
             return None;
         }
-        let spaced = self.last_begin.map_or(Duration::ZERO, |last| last + self.terms.spacing);
         if self.has_staged() {
-            return Some(spaced);
+            return Some(self.spaced());
         }
         self.terms.lease.then(|| self.gate.since().mono + Terms::BEAT)
+    }
+
+    /// The earliest time for the next write (monotonic), for stores that take only so many.
+    #[must_use]
+    pub fn spaced(&self) -> Duration {
+        self.last_sent + self.terms.spacing
     }
 
     /// No patience with the store from now on: one attempt for each write.
@@ -220,7 +245,7 @@ impl Ledger {
             return;
         }
         self.begun += 1;
-        self.last_begin = Some(now.mono);
+        self.last_sent = now.mono;
         let changes = std::mem::take(&mut self.staged);
         self.holder.beat += 1;
         let meta = &mut self.head.meta;
@@ -283,7 +308,10 @@ impl Ledger {
                 Next::Call(call)
             }
             Progress::Pause(until) => Next::Wait(until),
-            Progress::Landed { token, began, uncompacted } => self.landed(token, began, uncompacted),
+            Progress::Landed { token, began, sent, uncompacted } => {
+                self.last_sent = sent;
+                self.landed(token, began, uncompacted)
+            }
             Progress::Overtaken(bytes) if self.flight.as_ref().is_some_and(|flight| flight.release) => {
                 drop(bytes);
                 self.flight = None;

@@ -40,4 +40,5 @@ pub use objects::Objects;
 pub use open::{first_objects, holder, init, read};
 pub use register::{Folder, Register};
 pub use restore::{Check, Verdict, pull, restore, verify};
+pub(crate) use session::drop_garbage;
 pub use session::{Session, Waiting};

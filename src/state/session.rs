@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::acquire::{Acquire, Step};
+use super::call::Call;
 use super::clock::Run;
 use super::error::{self, Error};
 use super::head::Holder;
@@ -98,7 +99,14 @@ impl Session {
                     sleep_until(&run, until).await;
                     acquire.poll(run.clock.now())
                 }
-                Step::Held(ledger, healed) => return Ok(Self { register, ledger: *ledger, run, place, healed }),
+                Step::Held(ledger, healed) => {
+                    let held = Self { register, ledger: *ledger, run, place, healed };
+                    // Looking costs nothing in a folder, and a request in a bucket.
+                    if acquire.took_over() || !held.register.terms().lease {
+                        held.collect_strays().await;
+                    }
+                    return Ok(held);
+                }
                 Step::Missing => return Err(missing(&place, &register).await),
                 Step::Unreadable { name, error, bases } => {
                     let bases = if bases.is_empty() { register.bases().await } else { error::names(&bases) };
@@ -107,6 +115,20 @@ impl Session {
                 Step::Busy { holder, still } => return Err(Error::Held { place, holder, still: Some(still) }),
                 Step::GaveUp(why) => return Err(Error::Store { place, why }),
             };
+        }
+    }
+
+    /// Removes snapshots that no head names: a run that died between a snapshot and its head left them.
+    ///
+    /// Nobody can come to name one of them later. Only the holder writes heads; the name has the digest of the content, and that has an epoch that is over.
+    async fn collect_strays(&self) {
+        for name in self.register.bases().await {
+            let is_ours = super::base::digest_of(&name).is_some();
+            let is_stray = self.ledger.bases().all(|named| named != name);
+            if is_ours && is_stray && self.ledger.gate().is_open(self.run.clock.now()) {
+                // What stays is seen again by the next run that looks.
+                let _ = self.register.answer(Call::Delete { name }).await;
+            }
         }
     }
 
@@ -148,10 +170,13 @@ impl Session {
     ///
     /// As [`Session::commit`].
     pub async fn release(mut self) -> Result<(), Error> {
-        self.write(true).await
+        self.write(true).await?;
+        drop_garbage(&self.register, self.ledger.take_garbage()).await;
+        Ok(())
     }
 
     async fn write(&mut self, release: bool) -> Result<(), Error> {
+        sleep_until(&self.run, self.ledger.spaced()).await;
         self.ledger.begin(release, self.run.clock.now(), &mut self.run.entropy);
         let mut next = self.ledger.poll(self.run.clock.now());
         loop {
@@ -170,6 +195,13 @@ impl Session {
                 Next::GaveUp(why) => return Err(Error::Store { place: self.place.clone(), why }),
             };
         }
+    }
+}
+
+/// Removes snapshots that the last head has let go. No later head can name them again, so this may come after the release; but it is never waited for long.
+pub(crate) async fn drop_garbage(register: &Register, names: Vec<String>) {
+    for name in names {
+        let _ = tokio::time::timeout(Duration::from_secs(3), register.answer(Call::Delete { name })).await;
     }
 }
 
@@ -257,6 +289,35 @@ mod tests {
         assert_eq!(holder(&location).await.unwrap(), None);
         assert_eq!(read(&location).await.unwrap().records, held.records);
         assert_eq!(held.history.last().unwrap().what, "the last");
+    }
+
+    #[tokio::test]
+    async fn eleven_snapshots_are_kept_and_strays_are_collected_by_the_next_holder() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::Folder(folder.path().to_owned());
+        init(&location, account(), &mut run()).await.unwrap();
+        let bases = || {
+            let names = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+            names.filter(|name| name.to_string_lossy().starts_with("base-")).count()
+        };
+        for number in 0..15 {
+            let mut session = acquire(&location).await.unwrap();
+            session.commit(vec![live("a", format!("{number}").as_bytes())], "state mv").await.unwrap();
+            session.release().await.unwrap();
+            assert_eq!(bases(), (number + 2).min(11), "after {} runs", number + 1);
+        }
+        // What a run leaves that dies between a snapshot and its head, what looks like one, and what is none.
+        let (stray, bytes) = crate::state::base::encode(&State { serial: 999, ..read(&location).await.unwrap() });
+        for (name, bytes) in [(stray.name.as_str(), &bytes[..]), ("base-7-x.json", b"{}"), ("notes.txt", b"mine")] {
+            std::fs::write(folder.path().join(name), bytes).unwrap();
+        }
+        let session = acquire(&location).await.unwrap();
+        assert_eq!(bases(), 12, "what has no digest for a name is not ours");
+        assert!(!folder.path().join(&stray.name).exists());
+        assert!(folder.path().join("notes.txt").exists());
+        for old in session.ledger.bases() {
+            assert!(folder.path().join(old).exists(), "{old} is named by the head");
+        }
     }
 
     #[tokio::test]

@@ -26,6 +26,8 @@ pub(super) enum Progress {
         token: Token,
         /// When the write began: leases count from here.
         began: Now,
+        /// When it was sent the last time: the store's own pause between two writes counts from here (monotonic).
+        sent: Duration,
         /// Whether it went without its base, since the store would not take that.
         uncompacted: bool,
     },
@@ -61,6 +63,7 @@ pub(super) struct Write {
     resume: Option<Duration>,
     began: Now,
     swapped: Option<Now>,
+    sent: Duration,
     patience: Duration,
     failures: u32,
     #[cfg(test)]
@@ -83,6 +86,7 @@ impl Write {
             resume: None,
             began: now,
             swapped: None,
+            sent: now.mono,
             patience,
             failures: 0,
             #[cfg(test)]
@@ -104,6 +108,7 @@ impl Write {
             _ => {
                 // Identical bytes may be sent several times; the lease counts from the first, since that one may be the one that lands.
                 self.swapped.get_or_insert(now);
+                self.sent = now.mono;
                 #[cfg(test)]
                 if self.mutant == Some(Mutant::HeadWithoutCondition) {
                     return Progress::Call(Call::Overwrite { bytes: Arc::clone(&self.head) });
@@ -166,7 +171,8 @@ impl Write {
     }
 
     fn landed(&self, token: Token) -> Progress {
-        Progress::Landed { token, began: self.swapped.unwrap_or(self.began), uncompacted: self.uncompacted }
+        let began = self.swapped.unwrap_or(self.began);
+        Progress::Landed { token, began, sent: self.sent, uncompacted: self.uncompacted }
     }
 
     /// No patience from now on: one more attempt, and out.

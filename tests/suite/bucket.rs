@@ -1,10 +1,11 @@
-//! A store with the part of S3 that a state needs, on a loopback port: conditional writes that hold, or, on request, do not; and faults.
+//! A store with the part of S3 or of Google Cloud Storage that a state needs, on a loopback port: conditional writes that hold, or, on request, do not; and
+//! faults. The Google part is made after the public description of its XML API: no server for it installs from a package registry.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Bytes;
@@ -22,6 +23,18 @@ pub enum Honesty {
     /// Conditions are ignored.
     Blind,
 }
+
+/// Whose API the store speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// `If-Match` over ETags.
+    S3,
+    /// `x-goog-if-generation-match` over generations, and at most about one write per second to an object: 429 to whoever is faster.
+    Google,
+}
+
+/// Google allows one write per second to an object; a little less is asked for here, since a request may be on its way for longer than the one before it.
+const PAUSE: Duration = Duration::from_millis(900);
 
 /// What happens to one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,8 +58,13 @@ pub enum Fate {
 /// Decides about the n-th request (from 1): method and path are given.
 pub type Judge = Arc<dyn Fn(u64, &Method, &str) -> Fate + Send + Sync>;
 
+/// An object's content, its version, and when it was written.
+type Object = (Vec<u8>, u64, Instant);
+
 struct Store {
-    objects: Mutex<BTreeMap<String, (Vec<u8>, u64)>>,
+    dialect: Dialect,
+    objects: Mutex<BTreeMap<String, Object>>,
+    refused: Mutex<Vec<String>>,
     versions: AtomicU64,
     requests: AtomicU64,
     honesty: Honesty,
@@ -65,9 +83,16 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// Starts a store.
+    /// Starts a store that speaks S3.
     pub fn start(honesty: Honesty) -> Self {
+        Self::speaking(Dialect::S3, honesty)
+    }
+
+    /// Starts a store.
+    pub fn speaking(dialect: Dialect, honesty: Honesty) -> Self {
         let store = Arc::new(Store {
+            dialect,
+            refused: Mutex::default(),
             objects: Mutex::default(),
             versions: AtomicU64::new(0),
             requests: AtomicU64::new(0),
@@ -109,8 +134,22 @@ impl Bucket {
         self.store.requests.store(0, Ordering::SeqCst);
     }
 
+    /// The objects of the writes that came too soon after another one to the same object.
+    pub fn refused(&self) -> Vec<String> {
+        self.store.refused.lock().unwrap().clone()
+    }
+
+    /// A place in this store, as letterpress.toml names it.
+    pub fn place(&self, prefix: &str) -> String {
+        let scheme = if self.store.dialect == Dialect::Google { "gs" } else { "s3" };
+        format!("{scheme}://bucket/{prefix}")
+    }
+
     /// The variables with which letterpress finds this store.
     pub fn variables(&self) -> Vec<(&'static str, String)> {
+        if self.store.dialect == Dialect::Google {
+            return vec![("STORAGE_EMULATOR_HOST", format!("http://{}", self.address))];
+        }
         vec![
             ("AWS_ENDPOINT_URL", format!("http://{}", self.address)),
             ("AWS_ACCESS_KEY_ID", "test".to_owned()),
@@ -162,23 +201,27 @@ fn cut() -> Response {
 }
 
 async fn carry(store: &Store, method: &Method, uri: &Uri, headers: &HeaderMap, bytes: Bytes) -> Response {
-    let key = uri.path().trim_start_matches('/').to_owned();
+    let key = decoded(uri.path().trim_start_matches('/'));
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    let tag = |version: u64| format!("\"{version}\"");
     match *method {
         Method::GET if uri.query().is_some_and(|query| query.contains("list-type=2")) => list(store, uri),
         Method::GET => match store.objects.lock().unwrap().get(&key) {
-            Some((content, version)) => {
-                let date = "Mon, 02 Nov 2026 00:00:00 GMT";
-                ([("etag", tag(*version)), ("last-modified", date.to_owned())], content.clone()).into_response()
+            Some((content, version, _)) => {
+                let mut response = (version_headers(*version), content.clone()).into_response();
+                response.headers_mut().insert("last-modified", "Mon, 02 Nov 2026 00:00:00 GMT".parse().unwrap());
+                response
             }
             None => not_found(),
         },
         Method::PUT => {
-            let holds = |objects: &BTreeMap<String, (Vec<u8>, u64)>| {
-                let present = objects.get(&key).map(|(_, version)| tag(*version));
+            let holds = |objects: &BTreeMap<String, Object>| {
+                let present = objects.get(&key).map(|(_, version, _)| *version);
+                if store.dialect == Dialect::Google {
+                    let wanted = header("x-goog-if-generation-match");
+                    return wanted.is_none_or(|wanted| wanted == present.unwrap_or_default().to_string());
+                }
                 let created = header("if-none-match").is_none() || present.is_none();
-                created && header("if-match").is_none_or(|wanted| present.as_ref() == Some(&wanted))
+                created && header("if-match").is_none_or(|wanted| present.map(tag) == Some(wanted))
             };
             if store.honesty == Honesty::TwoSteps {
                 if !holds(&store.objects.lock().unwrap()) {
@@ -187,12 +230,18 @@ async fn carry(store: &Store, method: &Method, uri: &Uri, headers: &HeaderMap, b
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
             let mut objects = store.objects.lock().unwrap();
+            let too_soon = objects.get(&key).is_some_and(|(_, _, written)| written.elapsed() < PAUSE);
+            if store.dialect == Dialect::Google && too_soon {
+                store.refused.lock().unwrap().push(key);
+                let why = "<Error><Code>SlowDown</Code><Message>The object exceeded the rate limit</Message></Error>";
+                return (StatusCode::TOO_MANY_REQUESTS, why).into_response();
+            }
             if store.honesty == Honesty::Atomic && !holds(&objects) {
                 return StatusCode::PRECONDITION_FAILED.into_response();
             }
             let version = store.versions.fetch_add(1, Ordering::SeqCst) + 1;
-            objects.insert(key, (bytes.to_vec(), version));
-            [("etag", tag(version))].into_response()
+            objects.insert(key, (bytes.to_vec(), version, Instant::now()));
+            version_headers(version).into_response()
         }
         Method::DELETE => {
             store.objects.lock().unwrap().remove(&key);
@@ -212,6 +261,28 @@ async fn carry(store: &Store, method: &Method, uri: &Uri, headers: &HeaderMap, b
     }
 }
 
+fn tag(version: u64) -> String {
+    format!("\"{version}\"")
+}
+
+/// An ETag for S3, a generation beside it for Google. Google's ETag is not what is compared there, so it does not look like the generation.
+fn version_headers(version: u64) -> [(&'static str, String); 2] {
+    [("etag", tag(version)), ("x-goog-generation", version.to_string())]
+}
+
+/// A path without its percent signs.
+fn decoded(path: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = path.as_bytes();
+    while let Some((first, tail)) = rest.split_first() {
+        let code = (*first == b'%').then(|| tail.get(..2)).flatten();
+        let code = code.and_then(|code| u8::from_str_radix(std::str::from_utf8(code).ok()?, 16).ok());
+        bytes.push(code.unwrap_or(*first));
+        rest = if code.is_some() { &tail[2..] } else { tail };
+    }
+    String::from_utf8(bytes).unwrap()
+}
+
 fn not_found() -> Response {
     (StatusCode::NOT_FOUND, "<Error><Code>NoSuchKey</Code></Error>").into_response()
 }
@@ -219,10 +290,10 @@ fn not_found() -> Response {
 fn list(store: &Store, uri: &Uri) -> Response {
     let query = uri.query().unwrap_or_default();
     let prefix = query.split('&').find_map(|pair| pair.strip_prefix("prefix=")).unwrap_or_default();
-    let prefix = prefix.replace("%2F", "/");
-    let bucket = format!("{}/", uri.path().trim_matches('/'));
+    let prefix = decoded(prefix);
+    let bucket = format!("{}/", decoded(uri.path().trim_matches('/')));
     let mut xml = String::from("<ListBucketResult><IsTruncated>false</IsTruncated>");
-    for (key, (content, version)) in &*store.objects.lock().unwrap() {
+    for (key, (content, version, _)) in &*store.objects.lock().unwrap() {
         let Some(name) = key.strip_prefix(&bucket).filter(|name| name.starts_with(&prefix)) else { continue };
         if name[prefix.len()..].contains('/') {
             continue;

@@ -110,7 +110,7 @@ impl Ground {
         assert_eq!(second.code, 0, "{case}: {second}");
         let third = project.run(["apply", "--yes"]).exits(0);
         assert!(third.stdout.contains("Nothing changes"), "{case}: {third}");
-        let _ = project.run(["state", "verify"]).exits(0);
+        let _ = project.run(["state", "verify"]).exits(0).lacks("stray");
 
         let leaks = project.run(["state", "leaks", "--format", "json"]).exits(0).json();
         for name in leaks["leaked"].as_array().unwrap() {

@@ -15,6 +15,7 @@ mod http;
 mod proxy;
 mod support;
 
+mod access;
 mod account;
 mod architecture;
 mod bad_input;

@@ -358,7 +358,9 @@ impl Engine {
                 let finished =
                     self.open.is_empty() && (self.halt.is_some() || self.queue.is_empty() && self.resting.is_empty());
                 let due = self.ledger.due().is_some_and(|due| due <= now.mono);
-                if finished && (due || !self.ledger.has_staged() || self.interrupts > 0) {
+                if finished && self.ledger.spaced() > now.mono {
+                    self.store_pause = Some(self.ledger.spaced());
+                } else if finished {
                     self.sum_up(now);
                     self.releasing = true;
                     self.ledger.begin(true, now, &mut self.entropy);

@@ -3,18 +3,13 @@
 //! Nothing here is sent twice: `object_store` would repeat a conditional write after a 5xx and then report our own first write as somebody else's. What is not
 //! a clear answer is [`Reply::Unknown`], and the protocol reads back.
 
-use std::sync::Once;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use object_store::aws::{AmazonS3Builder, S3ConditionalPut};
-use object_store::azure::MicrosoftAzureBuilder;
-use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::path::Path;
-use object_store::{
-    ClientOptions, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, PutPayload, RetryConfig, UpdateVersion,
-};
+use object_store::{ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, PutPayload, UpdateVersion};
 
+use super::access::{self, Access, Variables};
 use crate::state::call::{Call, Reply, Token};
 use crate::state::error::Error;
 use crate::state::location::Cloud;
@@ -22,7 +17,7 @@ use crate::state::location::Cloud;
 const HEAD: &str = "head.json";
 
 /// The longest that one call may take: under the 40 s for which a holder may send.
-const DEADLINE: Duration = Duration::from_secs(30);
+pub(super) const DEADLINE: Duration = Duration::from_secs(30);
 
 /// Writers that race in the self-test.
 const RACERS: usize = 16;
@@ -31,6 +26,8 @@ const RACERS: usize = 16;
 #[derive(Debug)]
 pub struct Bucket {
     store: Box<dyn ObjectStore>,
+    /// Where the credentials come from, for messages.
+    from: String,
     cloud: Cloud,
     prefix: Path,
     place: String,
@@ -41,37 +38,11 @@ impl Bucket {
     ///
     /// # Errors
     ///
-    /// [`Error::Unfit`] when the environment's settings do not fit together.
+    /// [`Error::Access`] when settings or credentials are missing or cannot be used.
     pub fn open(cloud: Cloud, bucket: &str, prefix: &str, place: String) -> Result<Self, Error> {
-        install_tls();
-        let options = ClientOptions::new()
-            .with_allow_http(true)
-            .with_timeout(DEADLINE)
-            .with_connect_timeout(Duration::from_secs(5));
-        let retry = RetryConfig { max_retries: 0, ..RetryConfig::default() };
-        let store: Result<Box<dyn ObjectStore>, _> = match cloud {
-            Cloud::S3 => AmazonS3Builder::from_env()
-                .with_bucket_name(bucket)
-                .with_conditional_put(S3ConditionalPut::ETagMatch)
-                .with_client_options(options)
-                .with_retry(retry)
-                .build()
-                .map(|store| Box::new(store) as _),
-            Cloud::Gcs => GoogleCloudStorageBuilder::from_env()
-                .with_bucket_name(bucket)
-                .with_client_options(options)
-                .with_retry(retry)
-                .build()
-                .map(|store| Box::new(store) as _),
-            Cloud::Azure => MicrosoftAzureBuilder::from_env()
-                .with_container_name(bucket)
-                .with_client_options(options)
-                .with_retry(retry)
-                .build()
-                .map(|store| Box::new(store) as _),
-        };
-        let store = store.map_err(|error| Error::Unfit { place: place.clone(), why: words(&error) })?;
-        Ok(Self { store, cloud, prefix: Path::from(prefix), place })
+        let access = access::to(cloud, bucket, &Variables::of_this_process());
+        let Access { store, from } = access.map_err(|why| Error::Access { place: place.clone(), why })?;
+        Ok(Self { store, from, cloud, prefix: Path::from(prefix), place })
     }
 
     /// Whose bucket it is.
@@ -84,8 +55,24 @@ impl Bucket {
     pub async fn answer(&self, call: Call) -> Reply {
         match tokio::time::timeout(DEADLINE, self.carry(call)).await {
             Ok(Ok(reply)) => reply,
-            Ok(Err(error)) => refusal(&error),
+            Ok(Err(error)) => self.refusal(&error),
             Err(_) => Reply::Unknown(format!("no answer within {} s", DEADLINE.as_secs())),
+        }
+    }
+
+    /// Failures that another attempt does not mend are told apart, so that nobody waits for them.
+    fn refusal(&self, error: &object_store::Error) -> Reply {
+        match error {
+            object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => {
+                Reply::Refused(format!("{} (credentials: {})", words(error), self.from))
+            }
+            object_store::Error::NotFound { .. }
+            | object_store::Error::NotImplemented { .. }
+            | object_store::Error::InvalidPath { .. } => Reply::Refused(words(error)),
+            object_store::Error::Generic { store: "credentials", .. } => {
+                Reply::Unknown(format!("{} (credentials: {})", words(error), self.from))
+            }
+            _ => Reply::Unknown(words(error)),
         }
     }
 
@@ -176,8 +163,7 @@ impl Bucket {
         let first = self.winner(name, None, "create").await?;
         let second = self.winner(name, Some(first.clone()), "update").await?;
         for (expected, what) in [(None, "an object that was there"), (Some(first), "a version that was gone")] {
-            let content = b"too late".to_vec();
-            match self.swap(name, expected, content).await {
+            match self.too_late(name, expected).await {
                 Ok(Reply::Swapped(_)) => {
                     return Err(unfit(format!("it took a conditional write over {what}")));
                 }
@@ -190,6 +176,17 @@ impl Bucket {
             Ok(_) => Err(unfit("it does not show the write that it had taken last".to_owned())),
             Err(error) => Err(Error::Store { place: self.place.clone(), why: words(&error) }),
         }
+    }
+
+    /// A write whose condition does not hold. A store that takes one write per second to an object may have to be asked again.
+    async fn too_late(&self, name: &str, expected: Option<Token>) -> object_store::Result<Reply> {
+        for _ in 0..3 {
+            if let Ok(reply) = self.swap(name, expected.clone(), b"too late".to_vec()).await {
+                return Ok(reply);
+            }
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        self.swap(name, expected, b"too late".to_vec()).await
     }
 
     /// Lets many writers race for one version: exactly one of them wins, and what it wrote is there.
@@ -234,20 +231,8 @@ impl Bucket {
     }
 }
 
-/// Failures that another attempt does not mend are told apart, so that nobody waits for them.
-fn refusal(error: &object_store::Error) -> Reply {
-    match error {
-        object_store::Error::PermissionDenied { .. }
-        | object_store::Error::Unauthenticated { .. }
-        | object_store::Error::NotFound { .. }
-        | object_store::Error::NotImplemented { .. }
-        | object_store::Error::InvalidPath { .. } => Reply::Refused(words(error)),
-        _ => Reply::Unknown(words(error)),
-    }
-}
-
 /// An error with its causes, in one line.
-fn words(error: &object_store::Error) -> String {
+pub(super) fn words(error: &object_store::Error) -> String {
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {
@@ -259,13 +244,4 @@ fn words(error: &object_store::Error) -> String {
         cause = error.source();
     }
     text
-}
-
-/// A client that is built without a TLS provider panics: there is one, installed once.
-fn install_tls() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // An error says that another part of the program has installed its own, which serves as well.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-    });
 }

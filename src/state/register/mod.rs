@@ -1,6 +1,8 @@
 //! The stores that can keep a state, behind one function: a call in, a reply out.
 
 #[cfg(feature = "clouds")]
+mod access;
+#[cfg(feature = "clouds")]
 mod bucket;
 #[cfg(test)]
 mod fault;
