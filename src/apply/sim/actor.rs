@@ -30,6 +30,8 @@ pub(super) struct Actor {
     pub(super) dies_after: Option<u64>,
     /// Stands still until then (true time).
     pub(super) frozen_until: Duration,
+    /// When the next wake-up that is on its way arrives (true time).
+    pub(super) wakes_at: Option<Duration>,
     /// How fast its clocks run, in thousandths.
     rate: u64,
     /// How wrong its wall clock is.
@@ -46,6 +48,7 @@ impl Actor {
             runs_left: runs,
             dies_after: None,
             frozen_until: Duration::ZERO,
+            wakes_at: None,
             rate: 990 + chance.below(21),
             offset: SignedDuration::from_secs(seconds),
         }

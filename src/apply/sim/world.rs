@@ -204,6 +204,9 @@ impl World {
             }
             *left -= 1;
         }
+        if matches!(message, Message::Wake { .. }) {
+            self.actors[actor].wakes_at = None;
+        }
         match message {
             Message::Start { .. } => self.start(actor),
             Message::FromStore { reply, .. } => self.stored(actor, reply),
@@ -225,6 +228,7 @@ impl World {
     fn end_run(&mut self, actor: usize) {
         self.actors[actor].phase = Phase::Asleep;
         self.actors[actor].run += 1;
+        self.actors[actor].wakes_at = None;
         if self.lock == Some(actor) {
             self.lock = None;
         }
@@ -349,11 +353,21 @@ impl World {
             return self.ended(actor, epoch);
         }
         if let Some(wake) = wake {
-            let run = self.actors[actor].run;
-            let rest = self.actors[actor].true_time(wake).saturating_sub(self.time);
-            self.after(rest, Message::Wake { actor, run });
+            let at = self.actors[actor].true_time(wake).max(self.time);
+            self.wake(actor, at);
         }
         Ok(())
+    }
+
+    /// One wake-up is on its way at a time, the earliest that was asked for: its handling asks for the next one.
+    fn wake(&mut self, actor: usize, at: Duration) {
+        let Actor { wakes_at, run, .. } = &mut self.actors[actor];
+        if wakes_at.is_some_and(|pending| (self.time..=at).contains(&pending)) {
+            return;
+        }
+        *wakes_at = Some(at);
+        let run = *run;
+        self.after(at.saturating_sub(self.time), Message::Wake { actor, run });
     }
 
     fn ended(&mut self, actor: usize, epoch: u64) -> Result<(), Violation> {
