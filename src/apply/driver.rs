@@ -1,5 +1,7 @@
 //! The engine's real driver: HTTP, the store, clocks, signals.
 
+mod at_hand;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,6 +9,7 @@ use std::time::Duration;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::sync::watch;
 
+use self::at_hand::AtHand;
 use super::engine::{Config, Effect, Engine, Input};
 use super::job::Moved;
 use super::request::{Answer, Ask};
@@ -54,6 +57,7 @@ pub async fn run(steps: &[Step], session: Session, config: Config, means: Means<
     };
     let mut store = FuturesUnordered::new();
     let mut requests = FuturesUnordered::new();
+    let mut at_hand = AtHand::default();
     let mut seen = 0;
     let mut input = Input::Wake;
     loop {
@@ -63,7 +67,11 @@ pub async fn run(steps: &[Step], session: Session, config: Config, means: Means<
                 Effect::Store(call) => store.push(answer(&register, call)),
                 Effect::Send(number, key, ask) => {
                     let gate = Arc::clone(engine.gate());
-                    requests.push(send(client, number, key, ask, gate, clock, Arc::clone(&load)));
+                    let template = match at_hand.take(&key) {
+                        Some(template) => Source::AtHand(Box::new(template)),
+                        None => Source::Disk(Arc::clone(&load)),
+                    };
+                    requests.push(send(client, number, key, template, ask, gate, clock));
                 }
             }
         }
@@ -76,7 +84,7 @@ pub async fn run(steps: &[Step], session: Session, config: Config, means: Means<
             biased;
             count = changed(&mut interrupts, seen) => { seen = count; Input::Interrupt }
             Some(reply) = store.next() => Input::Stored(reply),
-            Some(input) = requests.next() => input,
+            Some((input, template)) = requests.next() => { at_hand.keep(template); input }
             () = tokio::time::sleep(rest) => Input::Wake,
         };
     }
@@ -104,26 +112,49 @@ async fn changed(interrupts: &mut watch::Receiver<u32>, seen: u32) -> u32 {
     }
 }
 
-async fn send(client: &Client, number: usize, key: Key, ask: Ask, gate: Arc<Gate>, clock: Clock, load: Load) -> Input {
+/// Where the content of a request comes from.
+enum Source {
+    /// Read for the placeholder, a moment ago.
+    AtHand(Box<Template>),
+    Disk(Load),
+}
+
+/// Sends one request. The template comes back after a placeholder, whose content is next.
+async fn send(
+    client: &Client,
+    number: usize,
+    key: Key,
+    source: Source,
+    ask: Ask,
+    gate: Arc<Gate>,
+    clock: Clock,
+) -> (Input, Option<Template>) {
     let open = move || gate.is_open(clock.now());
     // Loaded for a placeholder too: it carries the sender, and a template that cannot be sent needs no id.
-    let template = match tokio::task::spawn_blocking(move || load(&key)).await {
-        Ok(Ok(template)) => template,
-        Ok(Err(why)) => return Input::Withdrawn(number, why),
-        Err(error) => return Input::Withdrawn(number, error.to_string()),
+    let template = match source {
+        Source::AtHand(template) => Ok(*template),
+        Source::Disk(load) => match tokio::task::spawn_blocking(move || load(&key)).await {
+            Ok(loaded) => loaded,
+            Err(error) => Err(error.to_string()),
+        },
+    };
+    let template = match template {
+        Ok(template) => template,
+        Err(why) => return (Input::Withdrawn(number, why), None),
     };
     match ask {
         Ask::Placeholder { op } => {
             let sender = template.sender_email.as_deref();
             let result = client.create_placeholder(&op.placeholder_name(), sender, open).await;
-            Input::Answered(number, result.map(Answer::Reserved))
+            let kept = result.is_ok().then_some(template);
+            (Input::Answered(number, result.map(Answer::Reserved)), kept)
         }
         Ask::Fill { to, .. } if template.digest() != to => {
-            Input::Withdrawn(number, "its files changed on disk since it was planned".to_owned())
+            (Input::Withdrawn(number, "its files changed on disk since it was planned".to_owned()), None)
         }
         Ask::Fill { id, .. } => {
             let result: Result<(), SendError> = client.update(&id, &template, open).await;
-            Input::Answered(number, result.map(|()| Answer::Filled))
+            (Input::Answered(number, result.map(|()| Answer::Filled)), None)
         }
     }
 }

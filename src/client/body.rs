@@ -335,7 +335,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::desired::{Builder, Key};
     use crate::wire;
 
     fn file(content: &[u8]) -> (tempfile::NamedTempFile, Attachment) {
@@ -354,23 +353,14 @@ mod tests {
     fn template(words: &str) -> Template {
         let map = || BTreeMap::from([("team".to_owned(), words.to_owned()), ("a".to_owned(), String::new())]);
         Template {
-            key: Key::new("welcome").unwrap(),
             name: words.to_owned(),
             subject: Some(words.to_owned()),
             sender_email: Some("hello@example.com".to_owned()),
-            sender_name: None,
-            reply_to: None,
             html: Some(words.repeat(3)),
-            plaintext: None,
-            amp: None,
-            builder: Builder::Html,
             global_replacements: map(),
-            global_info: BTreeMap::new(),
             headers: map(),
-            attachments: Vec::new(),
-            inline_attachments: Vec::new(),
             check_links: false,
-            check_read: true,
+            ..Template::bare("welcome")
         }
     }
 

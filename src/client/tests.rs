@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 use super::*;
-use crate::desired::{Attachment, Builder, Digest, Key};
+use crate::desired::{Attachment, Digest};
 
 const KEY: &str = "canary-key-4711";
 
@@ -251,23 +251,5 @@ async fn a_service_without_tls_behind_https_was_not_sent_anything() {
 }
 
 fn template(attachments: Vec<Attachment>) -> Template {
-    Template {
-        key: Key::new("welcome").unwrap(),
-        name: "Welcome".to_owned(),
-        subject: None,
-        sender_email: None,
-        sender_name: None,
-        reply_to: None,
-        html: Some("<p>Hello</p>".repeat(20_000)),
-        plaintext: None,
-        amp: None,
-        builder: Builder::Html,
-        global_replacements: Default::default(),
-        global_info: Default::default(),
-        headers: Default::default(),
-        attachments,
-        inline_attachments: Vec::new(),
-        check_links: true,
-        check_read: true,
-    }
+    Template { html: Some("<p>Hello</p>".repeat(20_000)), attachments, ..Template::bare("welcome") }
 }

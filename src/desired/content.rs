@@ -122,7 +122,6 @@ impl From<Template> for Content {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::desired::Key;
 
     #[test]
     fn a_content_has_the_digest_of_its_template() {
@@ -134,23 +133,13 @@ mod tests {
             digest: Digest::of(b"pdf"),
         };
         let template = Template {
-            key: Key::new("welcome").unwrap(),
-            name: "Welcome".to_owned(),
             subject: Some("Hello".to_owned()),
-            sender_email: None,
-            sender_name: None,
-            reply_to: None,
             html: Some("<p>x</p>".to_owned()),
             plaintext: Some("x".to_owned()),
-            amp: None,
-            builder: Builder::Html,
             global_replacements: [("a".to_owned(), "b".to_owned())].into(),
-            global_info: BTreeMap::new(),
-            headers: BTreeMap::new(),
             attachments: vec![file],
-            inline_attachments: Vec::new(),
-            check_links: true,
             check_read: false,
+            ..Template::bare("welcome")
         };
         let content = Content::from(template.clone());
         assert_eq!(content.digest(), template.digest());

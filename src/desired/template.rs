@@ -109,6 +109,32 @@ impl Template {
     }
 }
 
+#[cfg(test)]
+impl Template {
+    /// A template of this key and name with nothing in it.
+    pub(crate) fn bare(key: &str) -> Self {
+        Self {
+            key: Key::new(key).unwrap(),
+            name: key.to_owned(),
+            subject: None,
+            sender_email: None,
+            sender_name: None,
+            reply_to: None,
+            html: None,
+            plaintext: None,
+            amp: None,
+            builder: Builder::Html,
+            global_replacements: BTreeMap::new(),
+            global_info: BTreeMap::new(),
+            headers: BTreeMap::new(),
+            attachments: Vec::new(),
+            inline_attachments: Vec::new(),
+            check_links: true,
+            check_read: true,
+        }
+    }
+}
+
 impl Attachment {
     fn parts(&self) -> FileParts<'_> {
         FileParts { name: &self.name, mime: &self.mime, bytes: self.bytes, digest: &self.digest }

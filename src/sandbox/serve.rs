@@ -7,6 +7,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
+use axum::http::{HeaderValue, Version, header};
 use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::service::{Service as _, service_fn};
@@ -32,6 +33,7 @@ pub async fn serve(listener: TcpListener, router: Router, service: Arc<Service>)
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(service.patience);
     builder.http2().timer(TokioTimer::new());
+    let promise = promise(service.patience);
     let farewell = GracefulShutdown::new();
     let mut connections = JoinSet::new();
     loop {
@@ -46,9 +48,17 @@ pub async fn serve(listener: TcpListener, router: Router, service: Arc<Service>)
         };
         let _ = stream.set_nodelay(true);
         let handler = TowerToHyperService::new(router.clone());
+        let promise = promise.clone();
         let handler = service_fn(move |request: hyper::Request<Incoming>| {
+            let promise = promise.clone().filter(|_| holds(&request));
             let answer = handler.call(request.map(Body::new));
-            async move { answer.await.map_err(|never: Infallible| match never {}).and_then(unless_hung_up) }
+            async move {
+                let mut answer = answer.await.map_err(|never: Infallible| match never {}).and_then(unless_hung_up)?;
+                if let Some(promise) = promise {
+                    answer.headers_mut().insert("keep-alive", promise);
+                }
+                Ok::<_, Closed>(answer)
+            }
         });
         let connection = builder.serve_connection(TokioIo::new(stream), handler).into_owned();
         let connection = farewell.watch(connection);
@@ -60,6 +70,18 @@ pub async fn serve(listener: TcpListener, router: Router, service: Arc<Service>)
     }
     drop(listener);
     let _ = tokio::time::timeout(FAREWELL, farewell.shutdown()).await;
+}
+
+/// How long an idle connection is held for certain: half the time that its next head may take to come.
+fn promise(patience: Duration) -> Option<HeaderValue> {
+    let seconds = patience.as_secs() / 2;
+    HeaderValue::from_str(&format!("timeout={seconds}")).ok().filter(|_| seconds > 0)
+}
+
+/// Whether the connection stays open after the answer.
+fn holds(request: &hyper::Request<Incoming>) -> bool {
+    let closes = |value: &HeaderValue| value.to_str().is_ok_and(|value| value.to_ascii_lowercase().contains("close"));
+    request.version() == Version::HTTP_11 && !request.headers().get_all(header::CONNECTION).iter().any(closes)
 }
 
 fn unless_hung_up(response: Response) -> Result<Response, Closed> {

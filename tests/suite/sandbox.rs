@@ -270,6 +270,19 @@ fn an_idle_connection_does_not_hold_up_the_end() {
 }
 
 #[test]
+fn an_idle_connection_is_held_for_as_long_as_was_promised() {
+    let service = Service::with(["--patience", "2"]);
+    let client = Client::of(&service);
+    let began = std::time::Instant::now();
+    // Returns when the service closes the connection.
+    let held = client.send("POST", "/system/info", &[("connection", "")], b"{}").unwrap();
+    held.success();
+    assert_eq!(held.header("keep-alive"), Some("timeout=1"));
+    assert!(began.elapsed() >= std::time::Duration::from_secs(1));
+    assert_eq!(client.post("/system/info", &json!({})).header("keep-alive"), None);
+}
+
+#[test]
 fn several_services_share_one_database() {
     let folder = tempfile::tempdir().unwrap();
     let services: Vec<Service> = std::thread::scope(|scope| {

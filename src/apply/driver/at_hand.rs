@@ -1,0 +1,62 @@
+//! Templates that were read for their placeholder and wait for their content to be sent: each file is read once.
+
+use std::collections::HashMap;
+
+use crate::desired::{Key, Template};
+
+/// Bytes of text that are held at most; what is beyond is read again.
+const MOST: usize = 8 * 1024 * 1024;
+
+/// The templates at hand, by their keys.
+#[derive(Debug, Default)]
+pub(super) struct AtHand {
+    templates: HashMap<Key, Template>,
+    bytes: usize,
+}
+
+impl AtHand {
+    /// Holds a template, where there is room for it.
+    pub(super) fn keep(&mut self, template: Option<Template>) {
+        let Some(template) = template else { return };
+        let bytes = text_bytes(&template);
+        if self.bytes + bytes <= MOST {
+            self.bytes += bytes;
+            self.templates.insert(template.key.clone(), template);
+        }
+    }
+
+    /// Gives a template away.
+    pub(super) fn take(&mut self, key: &Key) -> Option<Template> {
+        let template = self.templates.remove(key)?;
+        self.bytes -= text_bytes(&template);
+        Some(template)
+    }
+}
+
+/// The bodies are what may be large: the manifest behind all other fields has 256 KiB at most.
+fn text_bytes(template: &Template) -> usize {
+    [&template.html, &template.plaintext, &template.amp].into_iter().flatten().map(String::len).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn template(key: &str, bytes: usize) -> Template {
+        Template { html: Some("x".repeat(bytes)), ..Template::bare(key) }
+    }
+
+    #[test]
+    fn no_more_is_held_than_there_is_room_for() {
+        let mut at_hand = AtHand::default();
+        for key in ["a", "b", "c"] {
+            at_hand.keep(Some(template(key, MOST / 2)));
+        }
+        assert!(at_hand.take(&Key::new("c").unwrap()).is_none());
+        assert_eq!(at_hand.take(&Key::new("a").unwrap()), Some(template("a", MOST / 2)));
+        at_hand.keep(Some(template("c", MOST / 2)));
+        assert!(at_hand.take(&Key::new("c").unwrap()).is_some());
+        assert!(at_hand.take(&Key::new("b").unwrap()).is_some());
+        assert_eq!((at_hand.bytes, at_hand.templates.len()), (0, 0));
+    }
+}
