@@ -83,9 +83,11 @@ impl Subject for Active {
 
 /// Whether an address runs code: clients drop blanks and control characters before they look.
 fn runs(address: &str) -> bool {
-    let mut bare = address.chars().filter(|c| !c.is_whitespace() && !c.is_control()).map(|c| c.to_ascii_lowercase());
-    let head: String = bare.by_ref().take("javascript:".len()).collect();
-    head == "javascript:" || head.starts_with("vbscript:")
+    let starts = |scheme: &str| {
+        let mut bare = address.chars().filter(|c| !c.is_whitespace() && !c.is_control());
+        scheme.chars().all(|wanted| bare.next().is_some_and(|c| c.to_ascii_lowercase() == wanted))
+    };
+    starts("javascript:") || starts("vbscript:")
 }
 
 impl Active {

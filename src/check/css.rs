@@ -1,6 +1,9 @@
 //! CSS in style blocks and style attributes: what Gmail and Outlook drop.
 
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use super::findings::{Findings, Places};
 use super::markup::{Subject, Tag};
@@ -12,6 +15,9 @@ use crate::source::Text;
 const STYLE_BYTES: usize = 16_384;
 /// Smallest text that can be read on a phone, in pixels.
 const SMALL_PIXELS: f32 = 12.0;
+
+/// A value that comes from elsewhere.
+static VARIABLE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("var(--"));
 
 /// What is kept of all styles of a body.
 #[derive(Debug, Default)]
@@ -62,25 +68,38 @@ impl Subject for Css {
 impl Css {
     /// A style attribute.
     fn declarations(&mut self, style: &str, span: &Range<usize>) {
-        for declaration in style.split(';') {
-            let Some((property, value)) = declaration.split_once(':') else { continue };
-            self.declaration(property.trim(), value.trim(), span);
-            if property.trim().eq_ignore_ascii_case("font-size") && small(value) {
+        let variables = VARIABLE.find(style.as_bytes()).is_some();
+        let mut rest = style;
+        while !rest.is_empty() {
+            let end = memchr::memchr(b';', rest.as_bytes()).unwrap_or(rest.len());
+            let declaration = &rest[..end];
+            rest = rest.get(end + 1..).unwrap_or_default();
+            let Some(colon) = memchr::memchr(b':', declaration.as_bytes()) else { continue };
+            let (property, value) = (declaration[..colon].trim(), &declaration[colon + 1..]);
+            // Most properties are none of those that are looked for.
+            if !variables && !matches!(property.len(), 7..=9) {
+                continue;
+            }
+            self.declaration(property, value.trim(), variables, span);
+            if property.eq_ignore_ascii_case("font-size") && small(value) {
                 self.small.add(span.clone());
             }
-            if property.trim().eq_ignore_ascii_case("max-width") {
+            if property.eq_ignore_ascii_case("max-width") {
                 self.max_width.add(span.clone());
             }
         }
     }
 
-    fn declaration(&mut self, property: &str, value: &str, span: &Range<usize>) {
+    /// One declaration; `variables` says whether one may stand in its value.
+    fn declaration(&mut self, property: &str, value: &str, variables: bool, span: &Range<usize>) {
         let is = |name: &str| property.eq_ignore_ascii_case(name);
-        let word = value.split(|c: char| c.is_whitespace() || c == '!').next().unwrap_or_default();
-        let among = |words: &[&str]| words.iter().any(|known| word.eq_ignore_ascii_case(known));
+        let among = |words: &[&str]| {
+            let word = value.split(|c: char| c.is_whitespace() || c == '!').next().unwrap_or_default();
+            words.iter().any(|known| word.eq_ignore_ascii_case(known))
+        };
         let dropped = is("display") && among(&["flex", "inline-flex", "grid", "inline-grid"])
             || is("position") && among(&["fixed", "sticky"])
-            || value.contains("var(--");
+            || variables && value.contains("var(--");
         if dropped {
             if self.unsupported.is_empty() {
                 self.unsupported_what = format!("{property}: {value}");
@@ -278,7 +297,7 @@ impl Block<'_> {
         if let Some((property, value)) = self.css.get(self.start..end).and_then(|text| text.split_once(':')) {
             let span = self.span.start + self.start..self.span.start + end;
             let lead = property.len() - property.trim_start().len();
-            css.declaration(property.trim(), value.trim(), &(span.start + lead..span.end));
+            css.declaration(property.trim(), value.trim(), true, &(span.start + lead..span.end));
         }
     }
 

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use super::address::Target;
 use super::findings::{Findings, Places};
@@ -9,6 +12,8 @@ use super::markup::{Subject, Tag};
 use super::table;
 use crate::diagnostic::Edit;
 use crate::source::{Asset, Folder, Text};
+
+static CID: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("cid:"));
 
 /// What is kept of the images of a body.
 #[derive(Debug, Default)]
@@ -105,7 +110,7 @@ impl Images {
 
     /// `cid:` in CSS and in Outlook's markup.
     fn references(&mut self, text: &str, place: impl Fn(Range<usize>) -> Range<usize>) {
-        for at in memchr::memmem::find_iter(text.as_bytes(), b"cid:") {
+        for at in CID.find_iter(text.as_bytes()) {
             let before = text[..at].chars().next_back();
             if !matches!(before, Some('"' | '\'' | '(' | '=' | ' ')) {
                 continue;

@@ -40,7 +40,7 @@ impl Subject for Links {
         }
         for name in ["href", "src"] {
             if let Some(address) = tag.get(name)
-                && address.value.contains("{{")
+                && may_operate(address.value)
                 && crate::desired::tags::simple(address.value).tags.iter().any(|tag| tag.operator.is_some())
             {
                 self.operators.add(address.span);
@@ -57,12 +57,17 @@ impl Subject for Links {
     }
 
     fn text(&mut self, text: &str, _span: &Range<usize>, raw: &str) {
-        let shown = raw.is_empty() && !text.trim_matches(|c: char| c.is_whitespace() || c == '\u{a0}').is_empty();
+        let shown = raw.is_empty() && text.chars().any(|c| !c.is_whitespace());
         if let Some((_, clickable)) = &mut self.open {
             *clickable |= shown;
         }
         self.unsubscribe = self.unsubscribe || shown && has_word(text, "unsubscribe");
     }
+}
+
+/// Whether a text may have a merge tag with an operator: nearly no address has.
+fn may_operate(text: &str) -> bool {
+    text.find("{{").is_some_and(|at| memchr::memchr2(b'|', b'?', &text.as_bytes()[at..]).is_some())
 }
 
 /// Whether a text has a word in any case, without a copy of the text.

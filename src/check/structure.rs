@@ -29,7 +29,9 @@ const FORM_OR_MEDIA: [&str; 7] = ["form", "input", "select", "textarea", "button
 /// What is kept of a document.
 #[derive(Debug, Default)]
 pub struct Structure {
-    open: Vec<(Box<str>, Range<usize>)>,
+    /// Where the name of each open element starts in `names`, and its tag.
+    open: Vec<(usize, Range<usize>)>,
+    names: String,
     too_deep: bool,
     unbalanced: Places,
     unbalanced_name: String,
@@ -84,7 +86,8 @@ impl Subject for Structure {
         if self.open.len() >= DEPTH {
             self.too_deep = true;
         } else {
-            self.open.push((tag.name.into(), tag.span.clone()));
+            self.open.push((self.names.len(), tag.span.clone()));
+            self.names.push_str(tag.name);
         }
     }
 
@@ -99,17 +102,19 @@ impl Subject for Structure {
         if VOID.contains(&name) || name.contains(':') || self.too_deep {
             return;
         }
-        match self.open.iter().rposition(|(open, _)| **open == *name) {
+        match (0..self.open.len()).rev().find(|at| self.open_name(*at) == name) {
             Some(at) => {
-                for (left, span) in self.open.drain(at..).skip(1) {
-                    if !OPTIONAL.contains(&&*left) {
+                for left in at + 1..self.open.len() {
+                    if !OPTIONAL.contains(&self.open_name(left)) {
                         if self.unbalanced.is_empty() {
-                            self.unbalanced_name = left.into();
+                            self.unbalanced_name = self.open_name(left).to_owned();
                             self.stray = false;
                         }
-                        self.unbalanced.add(span);
+                        self.unbalanced.add(self.open[left].1.clone());
                     }
                 }
+                self.names.truncate(self.open[at].0);
+                self.open.truncate(at);
             }
             // `</p>` after a block that closed the paragraph is everywhere, and harmless.
             None if name == "p" || matches!(name, "html" | "head" | "body") => {}
@@ -127,7 +132,7 @@ impl Subject for Structure {
         if raw == "title" {
             self.title |= !text.trim().is_empty();
         }
-        self.words |= raw.is_empty() && !text.trim().is_empty();
+        self.words = self.words || raw.is_empty() && !text.trim().is_empty();
     }
 
     fn comment(&mut self, content: &str, span: &Range<usize>) {
@@ -173,7 +178,16 @@ impl Structure {
         }
     }
 
+    /// The name of an open element.
+    fn open_name(&self, at: usize) -> &str {
+        let start = |at: usize| self.open.get(at).map_or(self.names.len(), |(start, _)| *start);
+        self.names.get(start(at)..start(at + 1)).unwrap_or_default()
+    }
+
     fn repeated(&mut self, tag: &Tag<'_>) {
+        if !tag.may_repeat() {
+            return;
+        }
         let mut seen: Vec<(&str, &str)> = Vec::new();
         for attribute in tag.attributes() {
             match seen.iter().find(|(name, _)| *name == attribute.name) {
@@ -221,12 +235,12 @@ impl Structure {
         if self.too_deep {
             return;
         }
-        for (left, span) in std::mem::take(&mut self.open) {
-            if !OPTIONAL.contains(&&*left) {
+        for left in 0..self.open.len() {
+            if !OPTIONAL.contains(&self.open_name(left)) {
                 if self.unbalanced.is_empty() {
-                    self.unbalanced_name = left.into();
+                    self.unbalanced_name = self.open_name(left).to_owned();
                 }
-                self.unbalanced.add(span);
+                self.unbalanced.add(self.open[left].1.clone());
             }
         }
         let name = &self.unbalanced_name;

@@ -1,6 +1,9 @@
 //! The words of an html body as a reader sees them: placeholders, the preheader, the plain text that can be derived.
 
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use super::findings::{Findings, Places};
 use super::markup::{Subject, Tag};
@@ -33,6 +36,9 @@ const BLOCKS: [&str; 22] = [
 ];
 /// Longest plain text that is derived, in bytes.
 const DERIVED: usize = 100_000;
+
+/// Where a merge tag starts.
+static TAG: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("{{"));
 
 /// What is kept of the words.
 #[derive(Debug, Default)]
@@ -143,8 +149,8 @@ impl Subject for Wording {
             }
             self.placeholders.add(span.clone());
         }
-        self.seen_words |= text.chars().any(char::is_alphanumeric);
-        if text.contains("{{") {
+        self.seen_words = self.seen_words || text.chars().any(char::is_alphanumeric);
+        if TAG.find(text.as_bytes()).is_some() {
             self.visible.push(span.clone());
         }
         if self.derive && self.plain.len() <= DERIVED {
@@ -162,17 +168,22 @@ impl Subject for Wording {
     }
 }
 
+/// The words that [`placeholder`] looks for.
+static WORDS: LazyLock<[Finder<'static>; 4]> =
+    LazyLock::new(|| ["ipsum", "IPSUM", "TODO:", "FIXME"].map(Finder::new));
+
 /// A word that was meant to be replaced.
 #[must_use]
 pub fn placeholder(text: &str) -> Option<&'static str> {
     let bytes = text.as_bytes();
+    let [ipsum, upper, todo, fixme] = &*WORDS;
     // The rarer of the two words is looked for first.
-    for ipsum in ["ipsum", "IPSUM"] {
+    for ipsum in [ipsum, upper] {
         let before = |at: usize| at.checked_sub(6).and_then(|from| bytes.get(from..at));
-        let mut places = memchr::memmem::find_iter(bytes, ipsum);
+        let mut places = ipsum.find_iter(bytes);
         if places.any(|at| before(at).is_some_and(|word| word.eq_ignore_ascii_case(b"lorem "))) {
             return Some("lorem ipsum");
         }
     }
-    [("TODO:", "TODO:"), ("FIXME", "FIXME")].into_iter().find(|(word, _)| text.contains(word)).map(|(_, name)| name)
+    [(todo, "TODO:"), (fixme, "FIXME")].into_iter().find(|(word, _)| word.find(bytes).is_some()).map(|(_, name)| name)
 }

@@ -19,6 +19,7 @@ pub struct Tag<'p> {
     attributes: &'p [Attribute],
     /// One bit for each name that may be there: most questions are about attributes that are not.
     present: u64,
+    may_repeat: bool,
     html: &'p str,
     buffer: &'p str,
 }
@@ -69,6 +70,12 @@ impl<'p> Tag<'p> {
                 attribute.value_span.clone()
             },
         })
+    }
+
+    /// Whether a name may stand twice; nearly no tag has one.
+    #[must_use]
+    pub fn may_repeat(&self) -> bool {
+        self.may_repeat
     }
 
     /// The first attribute of a name: later ones do not count for a mail client.

@@ -21,6 +21,7 @@ pub fn read(html: &str, subject: &mut impl Subject) {
         odd: memchr2(b'\r', 0, bytes).is_some(),
         attributes: Vec::new(),
         present: 0,
+        may_repeat: false,
         buffer: String::new(),
         scratch: String::new(),
         subject,
@@ -43,6 +44,7 @@ struct Reader<'h, 's, S> {
     odd: bool,
     attributes: Vec<Attribute>,
     present: u64,
+    may_repeat: bool,
     /// Names and values of the current tag that are not what stands there.
     buffer: String,
     /// A text or comment that is not what stands there.
@@ -231,6 +233,7 @@ impl<S: Subject> Reader<'_, '_, S> {
             span: start..self.at,
             attributes: &self.attributes,
             present: self.present,
+            may_repeat: self.may_repeat,
             html: self.html,
             buffer: &self.buffer,
         });
@@ -250,6 +253,7 @@ impl<S: Subject> Reader<'_, '_, S> {
     fn tag(&mut self, from: usize) -> Option<(Piece, Range<usize>)> {
         self.attributes.clear();
         self.present = 0;
+        self.may_repeat = false;
         self.buffer.clear();
         let bytes = self.bytes;
         // Where the tag does not end.
@@ -320,10 +324,12 @@ impl<S: Subject> Reader<'_, '_, S> {
         } else {
             Piece::There
         };
-        self.present |= match &name {
+        let bit = match &name {
             Piece::There => bit(&self.bytes[name_span.clone()]),
             Piece::Buffer(range) => bit(&self.buffer.as_bytes()[range.clone()]),
         };
+        self.may_repeat |= self.present & bit != 0;
+        self.present |= bit;
         self.attributes.push(Attribute { name, value, name_span, value_span });
     }
 
