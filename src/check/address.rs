@@ -37,20 +37,21 @@ impl Target {
             return Self::Anchor;
         }
         let (scheme, rest) = match address.split_once(':') {
-            Some((scheme, rest)) if is_scheme(scheme) => (scheme.to_ascii_lowercase(), rest),
+            Some((scheme, rest)) if is_scheme(scheme) => (scheme, rest),
             _ if is_dynamic(address) => return Self::Dynamic,
             _ => return Self::Relative,
         };
-        let target = match scheme.as_str() {
-            "https" => Self::Https,
-            "http" => Self::Http,
-            "cid" => return Self::Cid,
-            "data" => return Self::Data,
-            "file" => return Self::Private,
+        let is = |known: &str| scheme.eq_ignore_ascii_case(known);
+        let target = match scheme.len() {
+            5 if is("https") => Self::Https,
+            4 if is("http") => Self::Http,
+            3 if is("cid") => return Self::Cid,
+            4 if is("data") => return Self::Data,
+            4 if is("file") => return Self::Private,
             _ => return Self::Other,
         };
         let host = rest.trim_start_matches('/').split(['/', '?', '#']).next().unwrap_or_default();
-        if host.contains("{{") || is_dynamic(host) {
+        if is_dynamic(host) {
             return target;
         }
         if is_private(host) { Self::Private } else { target }
@@ -64,12 +65,15 @@ fn is_scheme(text: &str) -> bool {
 
 /// Whether some engine fills in the address: its start is not known then.
 fn is_dynamic(address: &str) -> bool {
+    if !address.bytes().any(|byte| matches!(byte, b'{' | b'*' | b'<' | b'[' | b'$' | b'%')) {
+        return false;
+    }
     ["{{", "{%", "*|", "<%", "[[", "${", "%%", "$!", "$"].iter().any(|open| address.starts_with(open))
         || ["{{", "{%", "*|", "<%", "${"].iter().any(|open| address.contains(open))
 }
 
 fn is_private(host: &str) -> bool {
-    let host = host.rsplit('@').next().unwrap_or(host).to_ascii_lowercase();
+    let host = host.rsplit('@').next().unwrap_or(host);
     if let Some(bracketed) = host.strip_prefix('[') {
         let address = bracketed.split(']').next().unwrap_or_default();
         return address.parse::<std::net::Ipv6Addr>().is_ok_and(|ip| {
@@ -80,7 +84,8 @@ fn is_private(host: &str) -> bool {
     if let Ok(ip) = name.parse::<std::net::Ipv4Addr>() {
         return ip.is_loopback() || ip.is_private() || ip.is_link_local() || ip.is_unspecified();
     }
-    name == "localhost" || name.ends_with(".localhost") || name.ends_with(".local")
+    let last = name.rsplit('.').next().unwrap_or(name);
+    last.eq_ignore_ascii_case("localhost") || last.len() < name.len() && last.eq_ignore_ascii_case("local")
 }
 
 #[cfg(test)]

@@ -72,14 +72,14 @@ impl Css {
         let mut rest = style;
         while !rest.is_empty() {
             let end = memchr::memchr(b';', rest.as_bytes()).unwrap_or(rest.len());
-            let declaration = &rest[..end];
+            let declaration = rest[..end].trim_start();
             rest = rest.get(end + 1..).unwrap_or_default();
-            let Some(colon) = memchr::memchr(b':', declaration.as_bytes()) else { continue };
-            let (property, value) = (declaration[..colon].trim(), &declaration[colon + 1..]);
             // Most properties are none of those that are looked for.
-            if !variables && !matches!(property.len(), 7..=9) {
+            if !variables && !declaration.starts_with(['d', 'D', 'p', 'P', 'f', 'F', 'm', 'M']) {
                 continue;
             }
+            let Some((property, value)) = declaration.split_once(':') else { continue };
+            let property = property.trim_end();
             self.declaration(property, value.trim(), variables, span);
             if property.eq_ignore_ascii_case("font-size") && small(value) {
                 self.small.add(span.clone());

@@ -21,6 +21,8 @@ pub struct Images {
     relative: Places,
     relative_files: Vec<(String, Range<usize>)>,
     cids: Vec<(String, Range<usize>)>,
+    /// Whether `cid:` stands anywhere in the body as it is; what is decoded may have it all the same.
+    any: bool,
     alt: Places,
     http: Places,
     format: Places,
@@ -38,7 +40,9 @@ impl Subject for Images {
         if tag.has("background") {
             self.source(tag, "background", true);
         }
-        if let Some(style) = tag.get("style") {
+        if let Some(style) = tag.get("style")
+            && (self.any || style.value.len() != style.span.len())
+        {
             self.references(style.value, |_| style.span.clone());
         }
     }
@@ -59,6 +63,12 @@ impl Subject for Images {
 }
 
 impl Images {
+    /// To look at this body.
+    #[must_use]
+    pub fn new(html: &str) -> Self {
+        Self { any: CID.find(html.as_bytes()).is_some(), ..Self::default() }
+    }
+
     fn image(&mut self, tag: &Tag<'_>) {
         let pixel = tag.value("width") == "1" || tag.value("height") == "1";
         if !tag.has("alt") && !pixel && !tag.value("role").eq_ignore_ascii_case("presentation") {

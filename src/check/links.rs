@@ -12,6 +12,9 @@ use crate::source::Text;
 /// Hosts and paths of the html's links that are kept to look for in the plain text.
 const KEPT: usize = 11;
 
+/// What a reader looks for.
+const UNSUBSCRIBE: &str = "unsubscribe";
+
 /// What is kept of the links of a body.
 #[derive(Debug, Default)]
 pub struct Links {
@@ -22,6 +25,8 @@ pub struct Links {
     /// The open link: its place, and whether it has something to click on.
     open: Option<(Range<usize>, bool)>,
     unsubscribe: bool,
+    /// Where the word stands for the first time in the body as it is; what is decoded may have it all the same.
+    word: usize,
     operators: Places,
     /// The first different web addresses.
     pub web: BTreeSet<String>,
@@ -56,12 +61,13 @@ impl Subject for Links {
         }
     }
 
-    fn text(&mut self, text: &str, _span: &Range<usize>, raw: &str) {
+    fn text(&mut self, text: &str, span: &Range<usize>, raw: &str) {
         let shown = raw.is_empty() && text.chars().any(|c| !c.is_whitespace());
         if let Some((_, clickable)) = &mut self.open {
             *clickable |= shown;
         }
-        self.unsubscribe = self.unsubscribe || shown && has_word(text, "unsubscribe");
+        self.unsubscribe = self.unsubscribe
+            || shown && (span.end > self.word || text.len() != span.len()) && find_word(text, UNSUBSCRIBE).is_some();
     }
 }
 
@@ -70,17 +76,23 @@ fn may_operate(text: &str) -> bool {
     text.find("{{").is_some_and(|at| memchr::memchr2(b'|', b'?', &text.as_bytes()[at..]).is_some())
 }
 
-/// Whether a text has a word in any case, without a copy of the text.
-fn has_word(text: &str, word: &str) -> bool {
-    let Some(first) = word.bytes().next() else { return true };
+/// Where a text has a word in any case, without a copy of the text.
+fn find_word(text: &str, word: &str) -> Option<usize> {
+    let first = word.bytes().next()?;
     let bytes = text.as_bytes();
     memchr::memchr2_iter(first.to_ascii_lowercase(), first.to_ascii_uppercase(), bytes)
-        .any(|at| bytes.get(at..at + word.len()).is_some_and(|found| found.eq_ignore_ascii_case(word.as_bytes())))
+        .find(|at| bytes.get(*at..*at + word.len()).is_some_and(|found| found.eq_ignore_ascii_case(word.as_bytes())))
 }
 
 impl Links {
+    /// To look at this body.
+    #[must_use]
+    pub fn new(html: &str) -> Self {
+        Self { word: find_word(html, UNSUBSCRIBE).unwrap_or(usize::MAX), ..Self::default() }
+    }
+
     fn link(&mut self, tag: &Tag<'_>, href: &str, span: Range<usize>) {
-        self.unsubscribe = self.unsubscribe || has_word(href, "unsub");
+        self.unsubscribe = self.unsubscribe || find_word(href, "unsub").is_some();
         match Target::of(href) {
             Target::Relative | Target::Private | Target::Cid => self.relative.add(span),
             Target::Empty => self.empty.add(tag.span.clone()),

@@ -75,10 +75,15 @@ pub fn folder(mut folder: Folder, rules: &Rules<'_>) -> Verdict {
 /// Judges the parts of the mail, each read once.
 fn parts(folder: &Folder, findings: &mut findings::Findings<'_>) -> Contract {
     let engine = tags::engine(folder, findings);
-    let mut wording = wording::Wording::new(folder.plaintext.is_none());
     let mut links = links::Links::default();
+    let mut wording = wording::Wording::default();
     if let Some(html) = &folder.html {
-        let mut body = Body { links, wording, ..Body::default() };
+        let mut body = Body {
+            images: images::Images::new(&html.sent),
+            links: links::Links::new(&html.sent),
+            wording: wording::Wording::new(&html.sent, folder.plaintext.is_none()),
+            ..Body::default()
+        };
         markup::read(&html.sent, &mut body);
         body.structure.report(html, findings);
         body.active.report(html, findings);

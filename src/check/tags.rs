@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::findings::{Findings, Places};
 use super::table;
-use super::verdict::Contract;
+use super::verdict::{Contract, Variable};
 use crate::desired::tags::{self, Engine, Foreign, Parsed};
 use crate::diagnostic::{Diagnostic, Edit, Location};
 use crate::source::{File, Folder, Spot, Text, closest};
@@ -63,7 +63,10 @@ pub fn check(folder: &Folder, engine: Engine, visible: &[Range<usize>], findings
     parity(folder, &parts, visible, findings);
     for part in &parts {
         for tag in &part.parsed.tags {
-            let variable = contract.variables.entry(tag.name.to_owned()).or_default();
+            if !contract.variables.contains_key(tag.name) {
+                contract.variables.insert(tag.name.to_owned(), Variable::default());
+            }
+            let Some(variable) = contract.variables.get_mut(tag.name) else { continue };
             if !variable.used_in.iter().any(|known| known == part.name) {
                 variable.used_in.push(part.name.to_owned());
             }
@@ -213,9 +216,9 @@ fn names(folder: &Folder, parts: &[Part<'_>], findings: &mut Findings<'_>) {
     let mut used: BTreeSet<&str> = BTreeSet::new();
     for part in parts {
         let block = part.parsed.foreign.iter().any(|(kind, _)| matches!(kind, Foreign::Block | Foreign::Go));
+        used.extend(names_in(&part.parsed));
         let mut undeclared: Vec<(&str, Range<usize>)> = Vec::new();
         for tag in &part.parsed.tags {
-            used.insert(tag.name);
             let keyword = block && matches!(tag.name, "else" | "end" | "this");
             if !declared.contains(tag.name) && !keyword {
                 undeclared.push((tag.name, tag.span.clone()));
@@ -244,6 +247,19 @@ fn names(folder: &Folder, parts: &[Part<'_>], findings: &mut Findings<'_>) {
     }
 }
 
+/// The different names in a part. Neighbours are often the same.
+fn names_in<'t>(parsed: &Parsed<'t>) -> BTreeSet<&'t str> {
+    let mut names = BTreeSet::new();
+    let mut last = "";
+    for tag in &parsed.tags {
+        if tag.name != last {
+            last = tag.name;
+            names.insert(last);
+        }
+    }
+    names
+}
+
 /// Where a tag stands.
 fn place(folder: &Folder, part: &Part<'_>, span: Range<usize>) -> Location {
     let (text, spot) = match part.name {
@@ -265,11 +281,10 @@ fn parity(folder: &Folder, parts: &[Part<'_>], visible: &[Range<usize>], finding
     let shared: BTreeSet<&str> =
         folder.manifest.global_replacements.iter().map(|(name, _)| name.value.as_str()).chain(tags::KNOWN).collect();
     let part = |name: &str| parts.iter().find(|part| part.name == name);
-    let every = |part: &Part<'_>| part.parsed.tags.iter().map(|tag| tag.name.to_owned()).collect::<BTreeSet<_>>();
     let Some(html) = part("html") else { return };
     let seen = |span: &Range<usize>| among(visible, span.start);
     for other in ["plaintext", "amp"].into_iter().filter_map(part) {
-        let (in_html, in_other) = (every(html), every(other));
+        let (in_html, in_other) = (names_in(&html.parsed), names_in(&other.parsed));
         let lacks = html.parsed.tags.iter().find(|tag| {
             other.name == "plaintext" && seen(&tag.span) && !shared.contains(tag.name) && !in_other.contains(tag.name)
         });

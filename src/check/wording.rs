@@ -43,6 +43,8 @@ static TAG: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("{{"));
 /// What is kept of the words.
 #[derive(Debug, Default)]
 pub struct Wording {
+    /// Where one of [`WORDS`] stands for the first time in the body as it is; what is decoded may have it all the same.
+    word: usize,
     placeholders: Places,
     placeholder: &'static str,
     /// Bytes of the pieces of text that a reader sees, for the tags in them.
@@ -57,10 +59,11 @@ pub struct Wording {
 }
 
 impl Wording {
-    /// With or without deriving a plain text.
+    /// To look at this body, with or without deriving a plain text.
     #[must_use]
-    pub fn new(derive: bool) -> Self {
-        Self { derive, ..Self::default() }
+    pub fn new(html: &str, derive: bool) -> Self {
+        let first = WORDS.iter().filter_map(|word| word.find(html.as_bytes())).min();
+        Self { derive, word: first.unwrap_or(usize::MAX), ..Self::default() }
     }
 
     fn break_line(&mut self, twice: bool) {
@@ -143,7 +146,9 @@ impl Subject for Wording {
         if !raw.is_empty() {
             return;
         }
-        if let Some(what) = placeholder(text) {
+        if (span.end > self.word || text.len() != span.len())
+            && let Some(what) = placeholder(text)
+        {
             if self.placeholders.is_empty() {
                 self.placeholder = what;
             }
@@ -169,8 +174,7 @@ impl Subject for Wording {
 }
 
 /// The words that [`placeholder`] looks for.
-static WORDS: LazyLock<[Finder<'static>; 4]> =
-    LazyLock::new(|| ["ipsum", "IPSUM", "TODO:", "FIXME"].map(Finder::new));
+static WORDS: LazyLock<[Finder<'static>; 4]> = LazyLock::new(|| ["ipsum", "IPSUM", "TODO:", "FIXME"].map(Finder::new));
 
 /// A word that was meant to be replaced.
 #[must_use]

@@ -39,7 +39,7 @@ impl Text {
         let raw = String::from_utf8(bytes)
             .map_err(|error| NotText { offset: error.utf8_error().valid_up_to(), likely: likely(error.as_bytes()) })?;
         let mark = raw.starts_with('\u{feff}');
-        if !mark && !raw.as_bytes().contains(&b'\r') {
+        if !mark && memchr::memchr(b'\r', raw.as_bytes()).is_none() {
             return Ok(Self { path, sent: raw, mark, crlf: Vec::new() });
         }
         let body = if mark { &raw['\u{feff}'.len_utf8()..] } else { &raw };
