@@ -16,6 +16,10 @@ pub(super) const SETTLE: Duration = Duration::from_secs(120);
 pub(super) const SETTLED: Duration = Duration::from_secs(600);
 /// How long an interrupted run waits for answers.
 pub(super) const DRAIN: Duration = Duration::from_secs(6);
+/// How long after an interrupt the state is tried to be saved; what is not saved by then goes into a rescue file.
+pub(super) const SAVE: Duration = Duration::from_millis(6_700);
+/// The same after the second one.
+pub(super) const SAVE_IN_HASTE: Duration = Duration::from_secs(2);
 /// The longest wait that a service may ask for.
 pub(super) const RETRY_AFTER: Duration = Duration::from_secs(120);
 

@@ -1,6 +1,7 @@
 //! The one runtime of a command that talks to the network.
 
 use std::future::Future;
+use std::time::Duration;
 
 use anyhow::Context as _;
 
@@ -10,9 +11,15 @@ use anyhow::Context as _;
 ///
 /// What the command fails with, or that the system gives no threads.
 pub fn run<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
-    tokio::runtime::Builder::new_multi_thread()
+    let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .context("cannot start the threads for the network")?
-        .block_on(command)
+        .context("cannot start the threads for the network")?;
+    let result = runtime.block_on(command);
+    // Whatever a command no longer waits for, a disk that hangs or a tool that asks something, must not keep it from ending.
+    runtime.shutdown_timeout(LAST);
+    result
 }
+
+/// For threads whose work nobody waits for.
+const LAST: Duration = Duration::from_millis(100);

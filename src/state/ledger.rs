@@ -94,7 +94,6 @@ pub struct Ledger {
     garbage: Vec<String>,
     asked: bool,
     ended: bool,
-    hurried: bool,
     #[cfg(test)]
     pub(crate) mutant: Option<Mutant>,
 }
@@ -126,7 +125,6 @@ impl Ledger {
             garbage: Vec::new(),
             asked: false,
             ended: false,
-            hurried: false,
             #[cfg(test)]
             mutant: None,
         }
@@ -229,12 +227,10 @@ impl Ledger {
         self.last_sent + self.terms.spacing
     }
 
-    /// No patience with the store from now on: one attempt for each write.
-    pub fn hurry(&mut self) {
-        self.hurried = true;
-        if let Some(flight) = &mut self.flight {
-            flight.write.hurry();
-        }
+    /// Ends without waiting for the store any longer. A write that is under way may still land; [`Ledger::unsaved`] has what is in it too.
+    pub fn abandon(&mut self) -> Next {
+        self.end();
+        Next::GaveUp("the store did not take it in time".to_owned())
     }
 
     /// Begins a write with all that is staged; with nothing staged it is a beat. `release` frees the state in the same write.
@@ -260,7 +256,7 @@ impl Ledger {
         let sealed = write::seal(&mut self.head, &self.state, release);
         let garbage = dropped.filter(|_| sealed.base.is_some());
         let uncompacted = sealed.without.clone();
-        let patience = if self.hurried { Duration::ZERO } else { self.terms.patience };
+        let patience = self.terms.patience;
         #[cfg_attr(not(test), allow(unused_mut))]
         let mut write = Write::new(Some(self.token.clone()), &self.head, sealed, now, patience);
         #[cfg(test)]

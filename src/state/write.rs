@@ -175,12 +175,6 @@ impl Write {
         Progress::Landed { token, began, sent: self.sent, uncompacted: self.uncompacted }
     }
 
-    /// No patience from now on: one more attempt, and out.
-    pub(super) fn hurry(&mut self) {
-        self.patience = Duration::ZERO;
-        self.resume = None;
-    }
-
     /// Waits a little and tries again, unless patience is at its end.
     fn again(&mut self, why: String, now: Now, entropy: &mut Entropy) -> Progress {
         if now.mono.saturating_sub(self.began.mono) >= self.patience {

@@ -102,6 +102,8 @@ pub(super) struct Engine {
     unanswered: u32,
     halt: Option<Halt>,
     deadline: Option<Duration>,
+    /// When an interrupted run ends, saved or not.
+    limit: Option<Duration>,
     interrupts: u32,
     releasing: bool,
     over: bool,
@@ -149,6 +151,7 @@ impl Engine {
             unanswered: 0,
             halt: None,
             deadline: None,
+            limit: None,
             interrupts: 0,
             releasing: false,
             over: false,
@@ -232,6 +235,7 @@ impl Engine {
     pub(super) fn wake_at(&self, now: Now) -> Option<Duration> {
         let mut times: Vec<Duration> = Vec::new();
         times.extend(self.deadline);
+        times.extend(self.limit);
         times.extend(self.ledger.due());
         times.extend(self.store_pause);
         if self.halt.is_none() {
@@ -352,6 +356,11 @@ impl Engine {
         self.store_pause = None;
         loop {
             if self.ledger.has_ended() {
+                return;
+            }
+            if self.limit.is_some_and(|limit| limit <= now.mono) {
+                let next = self.ledger.abandon();
+                self.stored(next, now);
                 return;
             }
             if self.ledger.is_idle() && !self.releasing {

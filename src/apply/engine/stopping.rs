@@ -22,10 +22,15 @@ impl Engine {
 
     pub(super) fn interrupt(&mut self, now: Now) {
         self.interrupts += 1;
+        // A store that wants pauses between writes must get its last one in.
+        let drain = policy::DRAIN.saturating_sub(self.ledger.terms().spacing);
+        let save = if self.interrupts > 1 { policy::SAVE_IN_HASTE } else { policy::SAVE };
+        let (deadline, limit) = (now.mono + drain, now.mono + save);
+        self.deadline = Some(self.deadline.map_or(deadline, |earlier| earlier.min(deadline)));
+        self.limit = Some(self.limit.map_or(limit, |earlier| earlier.min(limit)));
         self.stop(Stop::Interrupted, Halt::Quiet, now);
         if self.interrupts > 1 {
             self.deadline = Some(now.mono);
-            self.ledger.hurry();
         }
     }
 

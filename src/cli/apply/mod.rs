@@ -272,8 +272,10 @@ impl Job<'_> {
         }
         // Whoever does not wait is about to write: breaking that off could leave the state held by nobody.
         let grace = if waits.get() { Duration::from_millis(200) } else { Duration::from_secs(5) };
-        if let Ok(Ok(session)) = tokio::time::timeout(grace, session).await {
-            session.release().await.map_err(place::failure)?;
+        if let Ok(Ok(session)) = tokio::time::timeout(grace, session).await
+            && let Ok(released) = tokio::time::timeout(Duration::from_secs(1), session.release()).await
+        {
+            released.map_err(place::failure)?;
         }
         Err(before_anything(interrupts))
     }
@@ -319,7 +321,7 @@ impl Job<'_> {
         })?;
         let took = watch.end();
         // Whoever interrupted does not wait for what only serves to show the next plan.
-        let patience = if interrupts.came() { Duration::from_millis(500) } else { Duration::MAX / 4 };
+        let patience = if interrupts.came() { Duration::from_millis(100) } else { Duration::MAX / 4 };
         let not_kept = tokio::time::timeout(patience, keeper.finish(steps)).await.unwrap_or(0);
         if not_kept > 0 {
             terminal.warn(format_args!(

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::oracle::{holds, project};
+use super::oracle::{holds, project, project_in};
+use crate::bucket::{Bucket, Dialect, Fate, Honesty};
 use crate::proxy::{Deed, Proxy};
 use crate::support::{Outcome, Project, Service};
 
@@ -156,5 +157,46 @@ fn while_another_run_holds_the_state() {
     // The holder noticed nothing of it.
     bench.proxy.let_go();
     let _ = Outcome::of(holder.wait_with_output().unwrap()).exits(0).stdout_has("6 created");
+    bench.goes_on();
+}
+
+#[test]
+fn while_the_store_fails_or_hangs() {
+    // From here on the bucket says no, does not answer for a minute, or takes the write and says nothing.
+    for fate in [Fate::Unavailable, Fate::Slow(60_000), Fate::LostAfter] {
+        let (service, bucket) = (Service::start(), Bucket::start(Honesty::Atomic));
+        let proxy = Proxy::start(&service);
+        let project = project_in(&bucket, &proxy.url(), &service.key, 2);
+        (0..6).for_each(|n| project.write_template(&format!("t{n}"), "New"));
+        let bench = Bench { service, proxy, project };
+        bench.proxy.follow(|n| (n == 4).then_some(Deed::Hold));
+        let child = bench.start(&[]);
+        bench.proxy.wait_until_held();
+        bucket.judge(move |_, _, path| if path.contains("objects/") { Fate::Fine } else { fate });
+        bench.proxy.let_go();
+        let outcome = interrupted(child, Signal::INT, LIMIT).exits(1).stdout_has("could not be saved");
+        bucket.judge(|_, _, _| Fate::Fine);
+
+        // What the state did not take is in the rescue file, and the lease is nobody's after a word.
+        let files = std::fs::read_dir(bench.project.path(".letterpress")).unwrap();
+        let rescue = files.map(|file| file.unwrap().path()).find(|path| path.display().to_string().contains("rescue-"));
+        let rescue = rescue.unwrap_or_else(|| panic!("no rescue file: {outcome}"));
+        bench.project.run(["state", "unlock", "--yes"]).exits(0);
+        bench.project.run(["state", "import", "--rescue", rescue.to_str().unwrap()]).exits(0);
+        bench.goes_on();
+    }
+}
+
+#[test]
+fn with_a_second_between_any_two_writes() {
+    let (service, bucket) = (Service::start(), Bucket::speaking(Dialect::Google, Honesty::Atomic));
+    let proxy = Proxy::start(&service);
+    let project = project_in(&bucket, &proxy.url(), &service.key, 2);
+    (0..6).for_each(|n| project.write_template(&format!("t{n}"), "New"));
+    let bench = Bench { service, proxy, project };
+    bench.proxy.follow(|n| (n >= 3).then_some(Deed::Hold));
+    let child = bench.start(&[]);
+    bench.proxy.wait_until_held();
+    let _ = interrupted(child, Signal::INT, LIMIT).exits(130).stdout_has("The state is saved");
     bench.goes_on();
 }

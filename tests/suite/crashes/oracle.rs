@@ -12,7 +12,7 @@ pub fn project(url: &str, key: &str, concurrency: usize) -> Project {
 
 /// The same with its state in a bucket.
 pub fn project_in(bucket: &Bucket, url: &str, key: &str, concurrency: usize) -> Project {
-    with_state("s3://bucket/state", &bucket.variables(), url, key, concurrency)
+    with_state(&bucket.place("state"), &bucket.variables(), url, key, concurrency)
 }
 
 fn with_state(state: &str, variables: &[(&'static str, String)], url: &str, key: &str, concurrency: usize) -> Project {
