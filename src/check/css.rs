@@ -69,17 +69,17 @@ impl Css {
     /// A style attribute.
     fn declarations(&mut self, style: &str, span: &Range<usize>) {
         let variables = VARIABLE.find(style.as_bytes()).is_some();
-        let mut rest = style;
-        while !rest.is_empty() {
-            let end = memchr::memchr(b';', rest.as_bytes()).unwrap_or(rest.len());
-            let declaration = rest[..end].trim_start();
-            rest = rest.get(end + 1..).unwrap_or_default();
-            // Most properties are none of those that are looked for.
-            if !variables && !declaration.starts_with(['d', 'D', 'p', 'P', 'f', 'F', 'm', 'M']) {
+        let bytes = style.as_bytes();
+        let mut next = 0;
+        while next < bytes.len() {
+            let start = next;
+            let end = memchr::memchr(b';', &bytes[start..]).map_or(bytes.len(), |length| start + length);
+            next = end + 1;
+            if !variables && !may_matter(&bytes[start..end]) {
                 continue;
             }
-            let Some((property, value)) = declaration.split_once(':') else { continue };
-            let property = property.trim_end();
+            let Some((property, value)) = style[start..end].split_once(':') else { continue };
+            let property = property.trim();
             self.declaration(property, value.trim(), variables, span);
             if property.eq_ignore_ascii_case("font-size") && small(value) {
                 self.small.add(span.clone());
@@ -169,6 +169,22 @@ impl Css {
                 .places(&table::COLOR_SCHEME_MISSING, text, &whole, "the html says nothing about dark mode")
                 .help("`<meta name=\"color-scheme\" content=\"light dark\">`");
         }
+    }
+}
+
+/// Whether a declaration may be one of those that are looked for: most are not, and their first letters say so.
+fn may_matter(declaration: &[u8]) -> bool {
+    let start = declaration.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(0);
+    match declaration.get(start..start + 3) {
+        Some([first, second, third]) => {
+            let known = matches!(
+                [first | 0x20, second | 0x20, third | 0x20],
+                [b'd', b'i', b's'] | [b'p', b'o', b's'] | [b'f', b'o', b'n'] | [b'm', b'a', b'x']
+            );
+            // A blank that is not ASCII may come first.
+            known || !first.is_ascii() || *first < 0x20
+        }
+        _ => false,
     }
 }
 

@@ -12,9 +12,6 @@ use crate::source::Text;
 /// Hosts and paths of the html's links that are kept to look for in the plain text.
 const KEPT: usize = 11;
 
-/// What a reader looks for.
-const UNSUBSCRIBE: &str = "unsubscribe";
-
 /// What is kept of the links of a body.
 #[derive(Debug, Default)]
 pub struct Links {
@@ -25,8 +22,6 @@ pub struct Links {
     /// The open link: its place, and whether it has something to click on.
     open: Option<(Range<usize>, bool)>,
     unsubscribe: bool,
-    /// Where the word stands for the first time in the body as it is; what is decoded may have it all the same.
-    word: usize,
     operators: Places,
     /// The first different web addresses.
     pub web: BTreeSet<String>,
@@ -61,38 +56,35 @@ impl Subject for Links {
         }
     }
 
-    fn text(&mut self, text: &str, span: &Range<usize>, raw: &str) {
+    fn text(&mut self, text: &str, _span: &Range<usize>, raw: &str) {
         let shown = raw.is_empty() && text.chars().any(|c| !c.is_whitespace());
         if let Some((_, clickable)) = &mut self.open {
             *clickable |= shown;
         }
-        self.unsubscribe = self.unsubscribe
-            || shown && (span.end > self.word || text.len() != span.len()) && find_word(text, UNSUBSCRIBE).is_some();
+        self.unsubscribe = self.unsubscribe || shown && has_word(text, "unsubscribe");
     }
 }
 
 /// Whether a text may have a merge tag with an operator: nearly no address has.
 fn may_operate(text: &str) -> bool {
-    text.find("{{").is_some_and(|at| memchr::memchr2(b'|', b'?', &text.as_bytes()[at..]).is_some())
+    let bytes = text.as_bytes();
+    memchr::memchr(b'{', bytes).is_some_and(|at| memchr::memchr2(b'|', b'?', &bytes[at..]).is_some())
 }
 
-/// Where a text has a word in any case, without a copy of the text.
-fn find_word(text: &str, word: &str) -> Option<usize> {
-    let first = word.bytes().next()?;
+/// Whether a text has a word in any case, without a copy of the text. The word has its fifth letter only there, and it is looked for by that
+/// letter, which is rarer than the first.
+fn has_word(text: &str, word: &str) -> bool {
     let bytes = text.as_bytes();
-    memchr::memchr2_iter(first.to_ascii_lowercase(), first.to_ascii_uppercase(), bytes)
-        .find(|at| bytes.get(*at..*at + word.len()).is_some_and(|found| found.eq_ignore_ascii_case(word.as_bytes())))
+    memchr::memchr2_iter(b'b', b'B', bytes).any(|at| {
+        let start = at.checked_sub(4);
+        let found = start.and_then(|start| bytes.get(start..start + word.len()));
+        found.is_some_and(|found| found.eq_ignore_ascii_case(word.as_bytes()))
+    })
 }
 
 impl Links {
-    /// To look at this body.
-    #[must_use]
-    pub fn new(html: &str) -> Self {
-        Self { word: find_word(html, UNSUBSCRIBE).unwrap_or(usize::MAX), ..Self::default() }
-    }
-
     fn link(&mut self, tag: &Tag<'_>, href: &str, span: Range<usize>) {
-        self.unsubscribe = self.unsubscribe || find_word(href, "unsub").is_some();
+        self.unsubscribe = self.unsubscribe || has_word(href, "unsub");
         match Target::of(href) {
             Target::Relative | Target::Private | Target::Cid => self.relative.add(span),
             Target::Empty => self.empty.add(tag.span.clone()),

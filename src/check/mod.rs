@@ -80,7 +80,6 @@ fn parts(folder: &Folder, findings: &mut findings::Findings<'_>) -> Contract {
     if let Some(html) = &folder.html {
         let mut body = Body {
             images: images::Images::new(&html.sent),
-            links: links::Links::new(&html.sent),
             wording: wording::Wording::new(&html.sent, folder.plaintext.is_none()),
             ..Body::default()
         };

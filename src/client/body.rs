@@ -125,7 +125,7 @@ fn text_bytes(text: &str) -> u64 {
         let long = |byte: &&u8| **byte < 0x20 && !matches!(**byte, b'\n' | b'\r' | b'\t' | 0x08 | 0x0c);
         u64::from(escapes) + if strange { 4 * piece.iter().filter(long).count() as u64 } else { 0 }
     };
-    2 + text.len() as u64 + text.as_bytes().chunks(128).map(more).sum::<u64>()
+    2 + text.len() as u64 + text.as_bytes().chunks(240).map(more).sum::<u64>()
 }
 
 /// Cuts into pieces.

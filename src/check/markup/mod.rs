@@ -60,16 +60,8 @@ pub struct Value<'p> {
 impl<'p> Tag<'p> {
     /// The attributes, in order, repeated ones included.
     pub fn attributes(&self) -> impl Iterator<Item = Value<'p>> {
-        let text = self.texts();
-        self.attributes.iter().map(move |attribute| Value {
-            name: text(&attribute.name, &attribute.name_span),
-            value: text(&attribute.value, &attribute.value_span),
-            span: if attribute.value_span.is_empty() {
-                attribute.name_span.clone()
-            } else {
-                attribute.value_span.clone()
-            },
-        })
+        let (html, buffer) = (self.html, self.buffer);
+        self.attributes.iter().map(move |attribute| attribute.value(html, buffer))
     }
 
     /// Whether a name may stand twice; nearly no tag has one.
@@ -85,7 +77,8 @@ impl<'p> Tag<'p> {
         if self.present & bit(name.as_bytes()) == 0 {
             return None;
         }
-        self.attributes().find(|attribute| attribute.name == name)
+        let named = |attribute: &&Attribute| attribute.name.of(&attribute.name_span, self.html, self.buffer) == name;
+        self.attributes.iter().find(named).map(|attribute| attribute.value(self.html, self.buffer))
     }
 
     /// Whether the tag has an attribute.
@@ -101,12 +94,24 @@ impl<'p> Tag<'p> {
     pub fn value(&self, name: &str) -> &'p str {
         self.get(name).map_or("", |attribute| attribute.value.trim())
     }
+}
 
-    fn texts(&self) -> impl Fn(&Piece, &Range<usize>) -> &'p str + use<'p> {
-        let (html, buffer) = (self.html, self.buffer);
-        move |piece, span| match piece {
-            Piece::There => html.get(span.clone()).unwrap_or_default(),
-            Piece::Buffer(range) => buffer.get(range.clone()).unwrap_or_default(),
+impl Attribute {
+    fn value<'p>(&self, html: &'p str, buffer: &'p str) -> Value<'p> {
+        let valued = !self.value_span.is_empty();
+        Value {
+            name: self.name.of(&self.name_span, html, buffer),
+            value: self.value.of(&self.value_span, html, buffer),
+            span: if valued { self.value_span.clone() } else { self.name_span.clone() },
+        }
+    }
+}
+
+impl Piece {
+    fn of<'p>(&self, span: &Range<usize>, html: &'p str, buffer: &'p str) -> &'p str {
+        match self {
+            Self::There => html.get(span.clone()).unwrap_or_default(),
+            Self::Buffer(range) => buffer.get(range.clone()).unwrap_or_default(),
         }
     }
 }

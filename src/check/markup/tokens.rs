@@ -68,13 +68,44 @@ fn raw(name: &str) -> &'static str {
     }
 }
 
+/// Bytes before which the name of a tag ends.
+const ENDS_TAG: u8 = 1;
+/// Bytes before which the name of an attribute ends.
+const ENDS_ATTRIBUTE: u8 = 2;
+/// Bytes before which a value without quotes ends.
+const ENDS_VALUE: u8 = 4;
+/// Blanks.
+const BLANK: u8 = 8;
+/// Bytes that are not themselves in a name.
+const CHANGES: u8 = 16;
+
+/// What each byte is.
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = 0_u8;
+    loop {
+        classes[byte as usize] = match byte {
+            b'\t' | b'\n' | 0x0c | b'\r' | b' ' => ENDS_TAG | ENDS_ATTRIBUTE | ENDS_VALUE | BLANK,
+            b'>' => ENDS_TAG | ENDS_ATTRIBUTE | ENDS_VALUE,
+            b'/' => ENDS_TAG | ENDS_ATTRIBUTE,
+            b'=' => ENDS_ATTRIBUTE,
+            0 | b'A'..=b'Z' => CHANGES,
+            _ => 0,
+        };
+        if byte == u8::MAX {
+            break classes;
+        }
+        byte += 1;
+    }
+};
+
 fn is_blank(byte: u8) -> bool {
-    matches!(byte, b'\t' | b'\n' | 0x0c | b'\r' | b' ')
+    CLASSES[usize::from(byte)] & BLANK != 0
 }
 
 /// Whether a tag's name ends before this byte.
 fn ends_name(byte: u8) -> bool {
-    is_blank(byte) || matches!(byte, b'/' | b'>')
+    CLASSES[usize::from(byte)] & ENDS_TAG != 0
 }
 
 impl<S: Subject> Reader<'_, '_, S> {
@@ -258,7 +289,7 @@ impl<S: Subject> Reader<'_, '_, S> {
         let bytes = self.bytes;
         // Where the tag does not end.
         self.at = bytes.len();
-        let mut at = bytes[from..].iter().position(|byte| ends_name(*byte)).map(|length| from + length)?;
+        let mut at = self.name_end(from, ENDS_TAG);
         let span = from..at;
         let name = self.lower(span.clone());
         loop {
@@ -277,8 +308,7 @@ impl<S: Subject> Reader<'_, '_, S> {
     fn attribute(&mut self, from: usize) -> Option<usize> {
         let bytes = self.bytes;
         // The first byte may even be `=`.
-        let ends = |byte: &u8| ends_name(*byte) || *byte == b'=';
-        let to = bytes[from + 1..].iter().position(ends).map_or(bytes.len(), |length| from + 1 + length);
+        let to = self.name_end(from + 1, ENDS_ATTRIBUTE);
         let blanks = |at: usize| bytes[at..].iter().position(|byte| !is_blank(*byte)).map(|blanks| at + blanks);
         let name_span = from..to;
         let next = blanks(to)?;
@@ -304,8 +334,8 @@ impl<S: Subject> Reader<'_, '_, S> {
                 Some(end + 1)
             }
             _ => {
-                let ends = |byte: &u8| is_blank(*byte) || *byte == b'>';
-                let end = at + bytes[at..].iter().position(ends)?;
+                let end = self.name_end(at, ENDS_VALUE);
+                bytes.get(end)?;
                 self.keep(name_span, at..end, memchr(b'&', &bytes[at..end]).is_some());
                 Some(end)
             }
@@ -333,10 +363,17 @@ impl<S: Subject> Reader<'_, '_, S> {
         self.attributes.push(Attribute { name, value, name_span, value_span });
     }
 
+    /// Where what starts at `from` ends: at the first byte of a class, or with the text.
+    fn name_end(&self, from: usize, class: u8) -> usize {
+        let rest = &self.bytes[from..];
+        let length = rest.iter().position(|byte| CLASSES[usize::from(*byte)] & class != 0);
+        length.map_or(self.bytes.len(), |length| from + length)
+    }
+
     /// A name in lower case.
     fn lower(&mut self, span: Range<usize>) -> Piece {
         let bytes = &self.bytes[span.clone()];
-        if !bytes.iter().any(|byte| byte.is_ascii_uppercase() || *byte == 0) {
+        if !bytes.iter().fold(false, |any, byte| any | (CLASSES[usize::from(*byte)] & CHANGES != 0)) {
             return Piece::There;
         }
         let from = self.buffer.len();
