@@ -240,6 +240,8 @@ pub fn finding(problem: Problem) -> Diagnostic {
         Fault::ManifestSyntax => &table::MANIFEST_SYNTAX,
         Fault::ConfigInvalid => &table::CONFIG_INVALID,
         Fault::TemplatesFolder => &table::TEMPLATES_FOLDER,
+        Fault::ManifestName => &table::MANIFEST_NAME,
+        Fault::ManifestMissing => &table::MANIFEST_MISSING,
         Fault::UnknownKey => &table::UNKNOWN_KEY,
         Fault::DuplicateKey => &table::DUPLICATE_KEY,
         Fault::WrongType => &table::WRONG_TYPE,

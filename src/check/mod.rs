@@ -26,7 +26,7 @@ use std::ops::Range;
 
 use crate::desired::tags::Engine;
 use crate::desired::{Id, Key, Row, Template};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::{Folder, Problem, Walk};
 
 pub use findings::{Levels, finding, sorted};
@@ -197,7 +197,7 @@ pub struct Tree {
 
 /// Judges what can only be seen over the whole tree: names, keys, and what the walk itself met.
 #[must_use]
-pub fn tree(walk: Walk<Verdict>) -> Tree {
+pub fn tree(walk: Walk<Verdict>, levels: &Levels) -> Tree {
     let mut tree = Tree::default();
     let mut findings: Vec<Diagnostic> = walk.problems.into_iter().map(|problem: Problem| finding(problem)).collect();
     let mut folders = walk.folders;
@@ -224,6 +224,10 @@ pub fn tree(walk: Walk<Verdict>) -> Tree {
         }
         tree.verdicts.entry(key).or_insert(verdict);
     }
+    for finding in &mut findings {
+        finding.severity = levels.of(finding.rule, finding.severity);
+    }
+    findings.retain(|finding| finding.severity != Severity::Off);
     tree.findings = sorted(findings);
     tree
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::findings::{Findings, Places};
 use super::table;
 use super::verdict::{Contract, Variable};
-use crate::desired::tags::{self, Engine, Foreign, Parsed};
+use crate::desired::tags::{self, Engine, Foreign, Parsed, Tag};
 use crate::diagnostic::{Diagnostic, Edit, Location};
 use crate::source::{File, Folder, Spot, Text, closest};
 
@@ -59,8 +59,8 @@ pub fn check(folder: &Folder, engine: Engine, visible: &[Range<usize>], findings
             parts.push(part);
         }
     }
-    names(folder, &parts, findings);
-    parity(folder, &parts, visible, findings);
+    let typos = names(folder, &parts, findings);
+    parity(folder, &parts, &typos, visible, findings);
     for part in &parts {
         for tag in &part.parsed.tags {
             if !contract.variables.contains_key(tag.name) {
@@ -203,9 +203,17 @@ fn literal_fields(folder: &Folder, findings: &mut Findings<'_>) {
     }
 }
 
-/// Undeclared and unused names.
-fn names(folder: &Folder, parts: &[Part<'_>], findings: &mut Findings<'_>) {
+/// Names that are probably another one, misspelt. No other rule speaks of them.
+type Typos<'a> = BTreeMap<&'a str, &'a str>;
+
+/// So many undeclared names are compared with all declared ones; a template that has more has another problem than a typo.
+const TYPOS: usize = 20;
+
+/// Undeclared and unused names; hands out those that are typos.
+fn names<'a>(folder: &'a Folder, parts: &[Part<'a>], findings: &mut Findings<'_>) -> Typos<'a> {
     let manifest = &folder.manifest;
+    let mut typos = Typos::new();
+    let mut compared: BTreeSet<&str> = BTreeSet::new();
     let declared: BTreeSet<&str> = manifest
         .global_replacements
         .iter()
@@ -228,7 +236,16 @@ fn names(folder: &Folder, parts: &[Part<'_>], findings: &mut Findings<'_>) {
         let others = undeclared.iter().map(|(name, _)| *name).collect::<BTreeSet<_>>().len() - 1;
         let more = if others == 0 { String::new() } else { format!(" (nor are {others} other names)") };
         let message = format!("`{{{{{name}}}}}` is not declared{more}");
-        let meant = closest(name, declared.iter().copied());
+        for (name, _) in &undeclared {
+            if compared.len() < TYPOS
+                && compared.insert(name)
+                && let Some(meant) = closest(name, declared.iter().copied())
+            {
+                typos.insert(name, meant);
+                used.insert(meant);
+            }
+        }
+        let meant = typos.get(name).copied();
         let help = meant.map_or_else(
             || format!("add `variables: [{name}]`, or a value to `global_replacements`"),
             |word| format!("did you mean `{{{{{word}}}}}`?"),
@@ -245,6 +262,7 @@ fn names(folder: &Folder, parts: &[Part<'_>], findings: &mut Findings<'_>) {
         let finding = Diagnostic::new(&table::REPLACEMENT_UNUSED, folder.locate(&first.place), message);
         findings.push(finding.count(unused.len()));
     }
+    typos
 }
 
 /// The different names in a part. Neighbours are often the same.
@@ -276,27 +294,55 @@ fn place(folder: &Folder, part: &Part<'_>, span: Range<usize>) -> Location {
     }
 }
 
-/// What one part tells a reader and another does not. Names that have a value for everybody do not count, nor do those in links.
-fn parity(folder: &Folder, parts: &[Part<'_>], visible: &[Range<usize>], findings: &mut Findings<'_>) {
+/// What one part tells a reader and another does not. Names that have a value for everybody do not count, nor do those in links. A typo
+/// has its finding already, and counts as what was meant.
+fn parity(
+    folder: &Folder,
+    parts: &[Part<'_>],
+    typos: &Typos<'_>,
+    visible: &[Range<usize>],
+    findings: &mut Findings<'_>,
+) {
     let shared: BTreeSet<&str> =
         folder.manifest.global_replacements.iter().map(|(name, _)| name.value.as_str()).chain(tags::KNOWN).collect();
     let part = |name: &str| parts.iter().find(|part| part.name == name);
+    let every = |part: &Part<'_>| -> BTreeSet<String> {
+        let names = names_in(&part.parsed).into_iter();
+        names.map(|name| typos.get(name).copied().unwrap_or(name).to_owned()).collect()
+    };
     let Some(html) = part("html") else { return };
+    let in_html = every(html);
     let seen = |span: &Range<usize>| among(visible, span.start);
     for other in ["plaintext", "amp"].into_iter().filter_map(part) {
-        let (in_html, in_other) = (names_in(&html.parsed), names_in(&other.parsed));
-        let lacks = html.parsed.tags.iter().find(|tag| {
-            other.name == "plaintext" && seen(&tag.span) && !shared.contains(tag.name) && !in_other.contains(tag.name)
-        });
-        if let Some(tag) = lacks {
-            let message = format!("the html shows `{{{{{}}}}}`, and the plain text does not", tag.name);
-            findings.push(Diagnostic::new(&table::TAG_PARITY, place(folder, html, tag.span.clone()), message));
+        let in_other = every(other);
+        let only_in = |part: &Part<'_>, elsewhere: &BTreeSet<String>, test: &dyn Fn(&Tag<'_>) -> bool| {
+            let mut missing = part.parsed.tags.iter().filter(|tag| {
+                test(tag)
+                    && !typos.contains_key(tag.name)
+                    && !shared.contains(tag.name)
+                    && !elsewhere.contains(tag.name)
+            });
+            missing.next().map(|tag| (tag.name.to_owned(), tag.span.clone()))
+        };
+        let lacks = only_in(html, &in_other, &|tag| other.name == "plaintext" && seen(&tag.span));
+        let extra = only_in(other, &in_html, &|_| true);
+        let what = if other.name == "amp" { "AMP part" } else { "plain text" };
+        // One name, written in two ways, is one mistake.
+        if let (Some((in_html, _)), Some((name, span))) = (&lacks, &extra)
+            && closest(name, [in_html.as_str()]).is_some()
+        {
+            let message = format!("the {what} shows `{{{{{name}}}}}` where the html shows `{{{{{in_html}}}}}`");
+            let finding = Diagnostic::new(&table::TAG_PARITY, place(folder, other, span.clone()), message);
+            findings.push(finding.help("one of the two is probably a typo"));
+            continue;
         }
-        let extra = other.parsed.tags.iter().find(|tag| !shared.contains(tag.name) && !in_html.contains(tag.name));
-        if let Some(tag) = extra {
-            let what = if other.name == "amp" { "AMP part" } else { "plain text" };
-            let message = format!("the {what} shows `{{{{{}}}}}`, and the html does not", tag.name);
-            findings.push(Diagnostic::new(&table::TAG_PARITY, place(folder, other, tag.span.clone()), message));
+        if let Some((name, span)) = lacks {
+            let message = format!("the html shows `{{{{{name}}}}}`, and the plain text does not");
+            findings.push(Diagnostic::new(&table::TAG_PARITY, place(folder, html, span), message));
+        }
+        if let Some((name, span)) = extra {
+            let message = format!("the {what} shows `{{{{{name}}}}}`, and the html does not");
+            findings.push(Diagnostic::new(&table::TAG_PARITY, place(folder, other, span), message));
         }
     }
 }

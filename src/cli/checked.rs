@@ -109,7 +109,7 @@ pub fn check(
     context
         .terminal
         .detail(format_args!("{read} of {all} templates read, the others are as they were in the run before"));
-    let tree = check::tree(walk);
+    let tree = check::tree(walk, &levels);
     let mut checked = Checked { findings: tree.findings, ..Checked::default() };
     for (key, Verdict { row, findings, contract, .. }) in tree.verdicts {
         checked.findings.extend(findings);

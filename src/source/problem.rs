@@ -11,6 +11,10 @@ pub enum Fault {
     ConfigInvalid,
     /// The templates folder is missing, no folder, or empty.
     TemplatesFolder,
+    /// A file that was probably meant to be the manifest.
+    ManifestName,
+    /// Bodies and no manifest.
+    ManifestMissing,
     /// A key that does not exist.
     UnknownKey,
     /// The same key twice.

@@ -11,8 +11,9 @@ use serde::de::DeserializeOwned;
 
 use super::cache::{Kept, Pen, Record, Stamp, touch};
 use super::files::{self, Refused};
-use super::folder::{Folder, MANIFEST, Shared};
+use super::folder::{BODIES, Folder, MANIFEST, Shared};
 use super::problem::{Fault, Problem};
+use super::read::closest;
 use crate::desired::Key;
 use crate::diagnostic::Location;
 
@@ -149,6 +150,7 @@ where
             walk.problems.push(problem.help("put the file itself here"));
         }
         let names: Vec<String> = files.into_iter().map(|entry| entry.name).collect();
+        walk.problems.extend(stray(&path, &names));
         let mut value = None;
         if names.iter().any(|name| name == MANIFEST) && self.only.is_none_or(|only| (only.reads)(&path)) {
             match Key::new(normal(&place.below)) {
@@ -256,6 +258,33 @@ where
     fn path(&self, below: &str) -> String {
         join(self.templates, below)
     }
+}
+
+/// What keeps a folder from being the template that it was probably meant to be.
+fn stray(path: &str, names: &[String]) -> Option<Problem> {
+    let manifest = names.iter().any(|name| name == MANIFEST);
+    let meant = |name: &&String| match name.to_lowercase().as_str() {
+        "manifest.yml" | MANIFEST => *name != MANIFEST,
+        "manifest.yml.txt" => !manifest,
+        lower => {
+            let yaml = [".yaml", ".yml"].iter().any(|end| lower.ends_with(end)) || lower.starts_with(MANIFEST);
+            !manifest && yaml && closest(lower, [MANIFEST]).is_some()
+        }
+    };
+    let at = |name: &str| Location::whole(format!("{path}/{name}"));
+    if let Some(name) = names.iter().find(meant) {
+        let message = format!("`{name}` is not read: the manifest of a template is `{MANIFEST}`");
+        let problem = Problem::new(Fault::ManifestName, at(name), message);
+        return Some(if manifest {
+            problem.help("remove one of the two").warn()
+        } else {
+            problem.help(format!("rename it to `{MANIFEST}`"))
+        });
+    }
+    let body = names.iter().find(|name| !manifest && BODIES.contains(&name.as_str()))?;
+    let message = format!("`{body}` has no `{MANIFEST}` beside it, so this folder is no template");
+    let help = "`letterpress new KEY` writes one, to copy from";
+    Some(Problem::new(Fault::ManifestMissing, at(body), message).help(help))
 }
 
 const NOT_UTF8: &str = "the folder's name is not UTF-8";

@@ -230,3 +230,30 @@ fn json_carries_the_contract_of_each_template() {
     });
     assert_eq!(contract["variables"], expected);
 }
+
+#[test]
+fn a_misspelt_tag_is_one_finding() {
+    let project = Project::new().template("welcome");
+    let manifest = project.read("templates/welcome/manifest.yaml");
+    let write = |variables: &str, html: &str, text: &str| {
+        project.write("templates/welcome/manifest.yaml", format!("{manifest}{variables}"));
+        project.write("templates/welcome/body.html", format!("<p>Hello {html}, a line for the reader.</p>"));
+        project.write("templates/welcome/body.txt", format!("Hello {text}, a line for the reader.\n"));
+        project.run(["validate", "--format", "json"]).exits(0).json()["findings"].as_array().unwrap().clone()
+    };
+    let found = write("variables: [first_name]\n", "{{frist_name}}", "{{first_name}}");
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0]["rule"], "tag-undeclared");
+    assert_eq!(found[0]["help"], "did you mean `{{first_name}}`?");
+    // Also where it is the only use.
+    let found = write("variables: [first_name]\n", "{{frist_name}}", "you");
+    assert_eq!(found.iter().map(|f| f["rule"].as_str().unwrap()).collect::<Vec<_>>(), ["tag-undeclared"]);
+    // Two names that are not declared and nearly the same: each file has its finding, and the difference one.
+    let found = write("", "{{frist_name}}", "{{first_name}}");
+    let parity: Vec<_> = found.iter().filter(|f| f["rule"] == "tag-parity").collect();
+    assert_eq!((found.len(), parity.len()), (3, 1), "{found:?}");
+    assert_eq!(parity[0]["message"], "the plain text shows `{{first_name}}` where the html shows `{{frist_name}}`");
+    // What differs indeed is still said on both sides.
+    let found = write("variables: [name, order]\n", "{{name}}", "{{order}}");
+    assert_eq!(found.len(), 2, "{found:?}");
+}

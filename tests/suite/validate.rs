@@ -112,3 +112,23 @@ fn the_examples_pass_every_default_rule() {
         assert!(findings.as_array().is_some_and(Vec::is_empty), "{outcome}");
     }
 }
+
+#[test]
+fn a_manifest_under_another_name_is_not_passed_over() {
+    let project = Project::new().template("welcome").template("hello");
+    let manifest = project.read("templates/hello/manifest.yaml");
+    std::fs::remove_file(project.path("templates/hello/manifest.yaml")).unwrap();
+    project.write("templates/hello/manifest.yml", manifest);
+    // With and without the cache, alone and among others.
+    for arguments in [&["validate"][..], &["validate"], &["validate", "templates/hello/manifest.yml"], &["plan"]] {
+        let outcome = project.run(arguments).exits(3);
+        outcome.says("templates/hello/manifest.yml").says("rename it to `manifest.yaml`");
+    }
+    std::fs::remove_file(project.path("templates/hello/manifest.yml")).unwrap();
+    for _ in 0..2 {
+        project.run(["validate"]).exits(0).stdout_has("`body.html` has no `manifest.yaml` beside it");
+    }
+    let config = project.read("letterpress.toml");
+    project.write("letterpress.toml", format!("{config}[lint]\nmanifest-missing = \"off\"\n"));
+    project.run(["validate"]).exits(0).stderr_has("1 template checked: no findings");
+}

@@ -19,6 +19,18 @@ TEMPLATES_FOLDER "templates-folder" Error Default
     wrong "templates = \"tempaltes\"\n"
     right "templates = \"templates\"\n"
     source "product.md, letterpress.toml"
+MANIFEST_NAME "manifest-name" Error Default
+    "a file that was probably meant to be the manifest: `manifest.yml`, `Manifest.yaml`, `manifest.yaml.txt`; a warning beside a `manifest.yaml`"
+    why "Only `manifest.yaml` makes a folder a template. Under another name the template is passed over, and one that exists already looks removed."
+    wrong "# templates/welcome/manifest.yml\nname: Welcome\n"
+    right "# templates/welcome/manifest.yaml\nname: Welcome\n"
+    source "product.md, manifest.yaml"
+MANIFEST_MISSING "manifest-missing" Warn Default
+    "a folder with a body and without a manifest"
+    why "Only `manifest.yaml` makes a folder a template, so this body is sent nowhere."
+    wrong "# templates/welcome/body.html, and nothing beside it\n"
+    right "# templates/welcome/body.html and templates/welcome/manifest.yaml\n"
+    source "product.md, manifest.yaml"
 UNKNOWN_KEY "unknown-key" Error Default
     "a key that does not exist"
     why "A misspelt key would be dropped in silence, and the mail would go out without it."
