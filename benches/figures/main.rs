@@ -13,8 +13,12 @@
     missing_docs
 )]
 
+#[path = "../../tests/suite/bucket.rs"]
+#[allow(dead_code)]
+mod bucket;
 mod corpus;
 mod hash;
+mod journal;
 mod process;
 mod project;
 mod rows;
@@ -26,7 +30,7 @@ use std::path::{Path, PathBuf};
 use rows::Bench;
 
 fn main() {
-    if process::between() || hash::hash() {
+    if process::between() || hash::hash() || journal::journal() {
         return;
     }
     let mut names = Vec::new();

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use super::bucket::Bucket;
 use super::corpus;
 use super::process::Task;
 use super::service::Service;
@@ -14,6 +15,9 @@ pub struct Project {
     pub folder: PathBuf,
     letterpress: PathBuf,
     key: String,
+    /// Where the state is, and the variables that lead there; empty: in the folder.
+    state: String,
+    variables: Vec<(&'static str, String)>,
 }
 
 impl Project {
@@ -21,7 +25,13 @@ impl Project {
     pub fn new(work: &Path, letterpress: &Path, count: usize) -> Self {
         let folder = work.join(format!("corpus-{count}"));
         corpus::write(&folder.join("templates"), count);
-        let project = Self { folder, letterpress: letterpress.to_owned(), key: String::new() };
+        let project = Self {
+            folder,
+            letterpress: letterpress.to_owned(),
+            key: String::new(),
+            state: String::new(),
+            variables: Vec::new(),
+        };
         project.configure("sandbox");
         project
     }
@@ -39,15 +49,30 @@ impl Project {
             fs::write(template.join("body.txt"), "A file for you.\n").unwrap();
             fs::write(template.join("file.bin"), vec![u8::try_from(index % 256).unwrap(); bytes]).unwrap();
         }
-        let project = Self { folder, letterpress: letterpress.to_owned(), key: String::new() };
+        let project = Self {
+            folder,
+            letterpress: letterpress.to_owned(),
+            key: String::new(),
+            state: String::new(),
+            variables: Vec::new(),
+        };
         project.configure("sandbox");
         project
     }
 
     fn configure(&self, url: &str) {
-        let config =
+        let mut config =
             format!("environment = \"bench\"\n\n[environments.bench]\nbase_url = \"{url}\"\nconcurrency = 16\n");
+        if !self.state.is_empty() {
+            config.push_str(&format!("state = \"{}\"\n", self.state));
+        }
         fs::write(self.folder.join("letterpress.toml"), config).unwrap();
+    }
+
+    /// Keeps its state in a bucket from the next [`Project::connect`] on.
+    pub fn keep_in(&mut self, bucket: &Bucket) {
+        self.state = bucket.place("bench");
+        self.variables = bucket.variables();
     }
 
     /// Points it at a service that has nothing yet.
@@ -60,7 +85,9 @@ impl Project {
 
     /// letterpress on this project.
     pub fn task(&self, arguments: &[&str]) -> Task {
-        Task::new(&self.folder, self.letterpress.as_os_str(), arguments).with("LETTERPRESS_API_KEY", &self.key)
+        let task = Task::new(&self.folder, self.letterpress.as_os_str(), arguments);
+        let task = task.with("LETTERPRESS_API_KEY", &self.key);
+        self.variables.iter().fold(task, |task, (name, value)| task.with(name, value))
     }
 
     /// Writes one body again, another one each time.

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
+use super::bucket::{Bucket, Fate, Honesty};
 use super::hash;
+use super::journal;
 use super::process::{Cost, Task, median, medians};
 use super::project::Project;
 use super::service::Service;
@@ -27,6 +29,8 @@ pub const ROWS: &[Row] = &[
     ("latency", "apply of 1,000 new templates to a service that answers in 50 ms", latency),
     ("status", "apply of 10,000 new templates; unchanged validate and plan against `git status`", status),
     ("heavy", "apply of 200 templates with 7 MB each", heavy),
+    ("bucket", "apply of 1,000 new templates, state in a bucket that takes 50 ms against state in a folder", bucket),
+    ("journal", "10,000 creates written down in a folder, nothing else", journal_row),
     ("sandbox", "creates a second of the built-in service", sandbox),
     ("large", "100,000 folders", large),
 ];
@@ -168,6 +172,38 @@ fn heavy(bench: &Bench) -> Vec<Line> {
     let cost = project.task(&["apply", "--yes"]).run();
     let detail = format!("{:.1} s, {:.1} s of CPU", cost.wall, cost.cpu);
     vec![Line::new("memory of `apply` of 200 × 7 MB", 120.0, cost.memory, " MB", detail)]
+}
+
+/// The same apply twice; the store answers every call after 50 ms, the service every template call.
+fn bucket(bench: &Bench) -> Vec<Line> {
+    let apply = |project: &mut Project| {
+        let service = Service::start(&bench.letterpress, 50, 10_000);
+        project.connect(&service);
+        project.task(&["apply", "--yes"]).run()
+    };
+    let folder = apply(&mut bench.project(1_000));
+    let store = Bucket::start(Honesty::Atomic);
+    store.judge(|_, _, _| Fate::Slow(50));
+    let mut project = bench.project(1_000);
+    project.keep_in(&store);
+    let bucket = apply(&mut project);
+    let detail = format!("{:.2} s against {:.2} s; {} storage calls", bucket.wall, folder.wall, store.requests());
+    vec![Line::new(
+        "`apply` of 1,000 new, state in a bucket at 50 ms",
+        1.3,
+        ratio(bucket, folder),
+        "× a folder",
+        detail,
+    )]
+}
+
+fn journal_row(bench: &Bench) -> Vec<Line> {
+    let folder = tempfile::tempdir_in(bench.work_folder()).unwrap();
+    let (program, place) = (std::env::current_exe().unwrap(), folder.path().join("state"));
+    let words = journal::arguments(&place, 10_000);
+    let cost = Task::new(folder.path(), program, &words.each_ref().map(String::as_str)).run();
+    let detail = format!("user and system; {:.1} s with the disk's", cost.wall);
+    vec![Line::new("the journal of 10,000 creates in a folder", 5.0, cost.cpu, " s of CPU", detail)]
 }
 
 fn sandbox(bench: &Bench) -> Vec<Line> {

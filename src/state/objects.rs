@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::call::{Call, Reply};
 use super::error::Error;
@@ -20,6 +21,12 @@ const FOLDER: &str = "objects";
 
 /// Largest content in bytes once unpacked: three bodies cannot be larger than the service's request.
 const UNPACKED_BYTES: u64 = 4 * crate::limits::REQUEST_BYTES;
+
+/// How the names of files begin that are not whole yet.
+const TEMPORARY: &str = ".new-";
+
+/// From this age on nobody writes a file any more.
+const ABANDONED: Duration = Duration::from_secs(3_600);
 
 /// The store of the contents of one state.
 #[derive(Debug, Clone)]
@@ -69,7 +76,7 @@ impl Objects {
         match &self.0 {
             Store::Folder(folder) => {
                 let folder = folder.clone();
-                let write = move || write(&folder, &content).map_err(Error::io(folder));
+                let write = move || write(&folder, &content, |_| Ok(())).map_err(Error::io(folder));
                 tokio::task::spawn_blocking(write).await.unwrap_or_else(|error| Err(lost(&error.to_string())))
             }
             Store::Bucket(register) => {
@@ -88,6 +95,9 @@ impl Objects {
     /// Removes those of `candidates` that no entry of `state` refers to. What cannot be removed stays.
     pub async fn collect(&self, candidates: &BTreeSet<Digest>, state: &State) {
         let kept = referred(state);
+        if let Store::Folder(folder) = &self.0 {
+            sweep(folder);
+        }
         for digest in candidates.difference(&kept) {
             match &self.0 {
                 Store::Folder(folder) => drop(fs::remove_file(folder.join(file_name(*digest)))),
@@ -121,17 +131,45 @@ fn lost(why: &str) -> Error {
     Error::Store { place: FOLDER.to_owned(), why: why.to_owned() }
 }
 
-/// A reader sees the whole file or none; a torn one after a power cut does not have the digest of its name.
-fn write(folder: &Path, content: &Content) -> io::Result<()> {
-    let target = folder.join(file_name(content.digest()));
-    if target.exists() {
+/// What a disk can fail at: tests let it fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Make,
+    Create,
+    Write,
+    Rename,
+}
+
+/// A reader sees the whole file or none; a torn one after a power cut does not have the digest of its name, and is written anew.
+fn write(folder: &Path, content: &Content, mut step: impl FnMut(Step) -> io::Result<()>) -> io::Result<()> {
+    let digest = content.digest();
+    let target = folder.join(file_name(digest));
+    if fs::read(&target).is_ok_and(|packed| unpack(&packed, digest).is_some()) {
         return Ok(());
     }
+    step(Step::Make)?;
     fs::create_dir_all(folder)?;
-    let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
-    file.write_all(&pack(content)?)?;
+    step(Step::Create)?;
+    let mut file = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(folder)?;
+    let packed = pack(content)?;
+    let (first, second) = packed.split_at(packed.len() / 2);
+    file.write_all(first)?;
+    step(Step::Write)?;
+    file.write_all(second)?;
+    step(Step::Rename)?;
     file.persist(target)?;
     Ok(())
+}
+
+/// Removes what runs that died left half-written. A run that lives is done with a file long before it is so old.
+fn sweep(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(TEMPORARY)) {
+        let modified = entry.metadata().and_then(|metadata| metadata.modified());
+        if modified.ok().and_then(|time| time.elapsed().ok()).is_some_and(|age| age > ABANDONED) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 fn pack(content: &Content) -> io::Result<Vec<u8>> {
@@ -198,5 +236,51 @@ mod tests {
             fs::write(&path, damaged).unwrap();
             assert_eq!(objects.get(content.digest()).await, None);
         }
+    }
+
+    #[tokio::test]
+    async fn no_failing_step_leaves_half_a_content() {
+        let (eio, enospc) = (5, 28);
+        for failing in [Step::Make, Step::Create, Step::Write, Step::Rename] {
+            for code in [eio, enospc] {
+                let place = tempfile::tempdir().unwrap();
+                let folder = place.path().join(FOLDER);
+                let objects = Objects::open(&Location::Folder(place.path().to_owned())).unwrap();
+                let content = content("<p>what a disk may fail to take</p>");
+                let fail = |step| {
+                    if step == failing { Err(io::Error::from_raw_os_error(code)) } else { Ok(()) }
+                };
+                let error = write(&folder, &content, fail).unwrap_err();
+                assert_eq!(error.raw_os_error(), Some(code), "{failing:?}");
+                assert_eq!(objects.get(content.digest()).await, None, "{failing:?}");
+                let left = fs::read_dir(&folder).map_or(0, Iterator::count);
+                assert_eq!(left, 0, "{failing:?}: half a file is left");
+                objects.put(content.clone()).await.unwrap();
+                assert_eq!(objects.get(content.digest()).await, Some(content), "{failing:?}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn what_a_power_cut_tore_is_written_anew_and_what_a_kill_left_is_swept() {
+        let place = tempfile::tempdir().unwrap();
+        let objects = Objects::open(&Location::Folder(place.path().to_owned())).unwrap();
+        let content = content("<p>kept</p>");
+        objects.put(content.clone()).await.unwrap();
+        let whole = fs::read(place.path().join(name(content.digest()))).unwrap();
+        for length in 0..whole.len() {
+            // Neither its bytes nor its length was on the disk when the power went.
+            fs::write(place.path().join(name(content.digest())), &whole[..length]).unwrap();
+            assert_eq!(objects.get(content.digest()).await, None, "{length}");
+            objects.put(content.clone()).await.unwrap();
+            assert_eq!(objects.get(content.digest()).await, Some(content.clone()), "{length}");
+        }
+        let (old, fresh) = (place.path().join("objects/.new-old"), place.path().join("objects/.new-fresh"));
+        fs::write(&fresh, "half").unwrap();
+        let long_ago = std::time::SystemTime::now() - 2 * ABANDONED;
+        fs::File::create(&old).unwrap().set_modified(long_ago).unwrap();
+        objects.collect(&BTreeSet::new(), &state(&[&content])).await;
+        assert!(!old.exists() && fresh.exists());
+        assert_eq!(objects.get(content.digest()).await, Some(content));
     }
 }

@@ -156,11 +156,20 @@ impl Session {
     ///
     /// [`Error::Fenced`] when another run took over, [`Error::Store`] when the store failed for too long.
     pub async fn commit(&mut self, changes: Vec<Change>, what: &str) -> Result<(), Error> {
+        let stamp = Stamp { at: self.run.clock.now().wall, who: self.run.who.clone(), run: self.run.id };
+        let did = Change::Did(Deed::new(stamp, what, false));
+        self.save(changes.into_iter().chain([did]).collect()).await
+    }
+
+    /// Writes changes as one commit, without a line in the history.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::commit`].
+    pub async fn save(&mut self, changes: Vec<Change>) -> Result<(), Error> {
         for change in changes {
             self.ledger.stage(change);
         }
-        let stamp = Stamp { at: self.run.clock.now().wall, who: self.run.who.clone(), run: self.run.id };
-        self.ledger.stage(Change::Did(Deed::new(stamp, what, false)));
         self.write(false).await
     }
 

@@ -1,5 +1,6 @@
 //! `state leaks`: placeholders that may exist without an owner.
 
+use std::collections::BTreeSet;
 use std::str::FromStr as _;
 
 use super::Format;
@@ -45,13 +46,13 @@ pub(super) fn run(context: &Context, args: &Args) -> anyhow::Result<Exit> {
 }
 
 fn forget(context: &Context, args: &Args) -> anyhow::Result<Exit> {
-    let named: Vec<Op> = args.forget.iter().map(|name| read(name)).collect::<Result<_, _>>()?;
+    let named: BTreeSet<Op> = args.forget.iter().map(|name| read(name)).collect::<Result<_, _>>()?;
     let mut forgotten = 0;
     held::change(context, &args.wait, |state| {
         if let Some(unknown) = named.iter().find(|op| !state.leaked.contains(op)) {
             return Err(Failure::new(Exit::Failed, format!("`{}` is not among the leaks", unknown.placeholder_name())));
         }
-        let ops = if args.forget_all { state.leaked.clone() } else { named.clone() };
+        let ops: Vec<Op> = if args.forget_all { state.leaked.clone() } else { named.iter().copied().collect() };
         forgotten = ops.len();
         Ok((ops.into_iter().map(|op| Change::Unleak { op }).collect(), format!("state leaks: forgot {forgotten}")))
     })?;

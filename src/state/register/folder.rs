@@ -255,12 +255,9 @@ fn sync_folder(_path: &Path) -> io::Result<()> {
 /// NFS, SMB and FUSE cannot be trusted to keep two machines apart.
 #[cfg(target_os = "linux")]
 fn refuse_network(path: &Path) -> Result<(), Error> {
-    const KINDS: [(u64, &str); 5] =
-        [(0x6969, "NFS"), (0x517b, "SMB"), (0xfe53_4d42, "SMB"), (0xff53_4d42, "SMB"), (0x6573_5546, "FUSE")];
     let stat = rustix::fs::statfs(path).map_err(|error| Error::Io { path: path.into(), source: error.into() })?;
-    let kind = u64::try_from(stat.f_type).unwrap_or_default() & 0xffff_ffff;
-    match KINDS.iter().find(|(magic, _)| *magic == kind) {
-        Some((_, name)) => Err(Error::Unfit {
+    match network(u64::try_from(stat.f_type).unwrap_or_default()) {
+        Some(name) => Err(Error::Unfit {
             place: path.display().to_string(),
             why: format!("it is on {name}, whose file locks cannot be trusted"),
         }),
@@ -268,7 +265,37 @@ fn refuse_network(path: &Path) -> Result<(), Error> {
     }
 }
 
+/// The kinds of file system that are refused, by the number that the kernel gives them (`linux/magic.h`).
+#[cfg(target_os = "linux")]
+fn network(kind: u64) -> Option<&'static str> {
+    // Some kernels give it with its sign extended.
+    match kind & 0xffff_ffff {
+        0x6969 => Some("NFS"),
+        0x517b | 0xfe53_4d42 | 0xff53_4d42 => Some("SMB"),
+        0x6573_5546 => Some("FUSE"),
+        _ => None,
+    }
+}
+
 #[cfg(not(target_os = "linux"))]
 fn refuse_network(_path: &Path) -> Result<(), Error> {
     Ok(())
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_systems_whose_locks_cannot_be_trusted_are_refused() {
+        // What `stat -f -c %t` shows on NFS, cifs, smb2, the old smbfs, FUSE; then on ext4, xfs, btrfs, tmpfs, overlayfs, zfs.
+        for (kind, name) in [(0x6969, "NFS"), (0xff53_4d42, "SMB"), (0xfe53_4d42, "SMB"), (0x517b, "SMB")] {
+            assert_eq!(network(kind), Some(name));
+        }
+        assert_eq!(network(0xffff_ffff_ff53_4d42), Some("SMB"));
+        assert_eq!(network(0x6573_5546), Some("FUSE"));
+        for local in [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0x794c_7630, 0x2fc1_2fc1] {
+            assert_eq!(network(local), None);
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::oracle::{holds, nothing_lost, project, with_subject};
+use super::oracle::{holds, leaks, nothing_lost, project, served, with_subject};
 use crate::proxy::{Deed, Proxy};
 use crate::support::{Project, Service};
 
@@ -81,4 +81,36 @@ fn a_service_that_fails_at_the_first_question_is_not_stormed() {
     let _ = project.run(["apply", "--yes"]).exits(1);
     let seen = failing.count("SELECT count(*) FROM requests");
     assert!((1..=3).contains(&seen), "{seen} requests");
+}
+
+#[test]
+fn a_leak_is_listed_until_somebody_forgets_it() {
+    let service = Service::start();
+    let proxy = Proxy::start(&service);
+    let project = project(&proxy.url(), &service.key, 1);
+    ["a", "b", "c"].iter().for_each(|key| project.write_template(key, "New"));
+    // The answers to the first two placeholders: each is asked for once more.
+    proxy.follow(|n| [1, 4].contains(&n).then_some(Deed::LoseAnswer));
+    let _ = project.run(["apply", "--yes"]).exits(0).stdout_has("2 placeholders leaked");
+    let listed: Vec<String> = leaks(&project).into_iter().collect();
+    let [first, second] = &listed[..] else { panic!("{listed:?}") };
+    let names: Vec<String> = served(&service).into_iter().map(|(name, _)| name).collect();
+    assert!(names.contains(first) && names.contains(second), "{names:?}");
+
+    let other = "letterpress-0195f2b0-0000-7000-8000-000000000000";
+    let before = project.run(["state", "pull"]).exits(0).stdout;
+    let refused = project.run(["state", "leaks", "--forget", first, other]).exits(1).stderr_has("not among the leaks");
+    assert_eq!(leaks(&project).len(), 2, "{refused}");
+    let history = |project: &Project| project.run(["state", "history"]).exits(0).stdout;
+    assert!(!history(&project).contains("forgot"), "{before}");
+    let _ = project.run(["state", "leaks", "--forget", first, first]).exits(0).stderr_has("forgot 1");
+    assert_eq!(leaks(&project).into_iter().collect::<Vec<_>>(), [second.clone()]);
+    let _ = project.run(["state", "leaks", "--forget-all"]).exits(0).stderr_has("forgot 1");
+    let _ = project.run(["state", "leaks"]).exits(0).stderr_has("nothing has leaked");
+    let after = history(&project);
+    assert_eq!(after.matches("state leaks: forgot 1").count(), 2, "{after}");
+    let _ = project.run(["state", "leaks", "--forget-all"]).exits(0).stderr_has("forgot 0");
+    assert_eq!(history(&project), after, "nothing was changed, and the history says so");
+    // What was forgotten is not asked for again, and nothing else has changed.
+    let _ = project.run(["apply", "--yes"]).exits(0).stdout_has("Nothing changes");
 }

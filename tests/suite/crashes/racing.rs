@@ -156,7 +156,7 @@ fn the_lease_of_a_killed_holder_of_a_bucket_ends_by_itself() {
     proxy.let_go();
     let _ = end(start(&project, &["--lock-timeout", "1s"])).exits(4).stderr_has("taken over 75 s after");
     // The ttl of 60 s and 15 s more pass in the long form of this test; a person may also say that the run is dead.
-    if works().len() > 1 {
+    if is_long() {
         let _ = end(start(&project, &["--lock-timeout", "120s"])).exits(0).stderr_has("held by");
         let took = began.elapsed();
         assert!((Duration::from_secs(70)..Duration::from_secs(90)).contains(&took), "{took:?}");
@@ -165,6 +165,41 @@ fn the_lease_of_a_killed_holder_of_a_bucket_ends_by_itself() {
         let _ = end(start(&project, &[])).exits(0).lacks("held by");
     }
     holds(&service, &project, "t", &mut BTreeSet::new());
+}
+
+/// Whether more than a minute may be waited for: `tests/stores/run` and `tests/simulator/run` do.
+fn is_long() -> bool {
+    works().len() > 1 || std::env::var_os("LETTERPRESS_TEST_STORES").is_some()
+}
+
+#[test]
+fn a_holder_that_is_stopped_past_its_lease_is_fenced_when_it_goes_on() {
+    let (service, bucket) = (Service::start(), Bucket::start(Honesty::Atomic));
+    let proxy = Proxy::start(&service);
+    let project = project_in(&bucket, &proxy.url(), &service.key, 2);
+    let holder = in_its_middle(&proxy, &project);
+    let pid = Pid::from_child(&holder);
+    kill_process(pid, Signal::STOP).unwrap();
+    proxy.let_go();
+    let second = if is_long() {
+        let began = Instant::now();
+        let second = end(start(&project, &["--lock-timeout", "120s"]));
+        let took = began.elapsed();
+        assert!((Duration::from_secs(70)..Duration::from_secs(95)).contains(&took), "{took:?}: {second}");
+        second
+    } else {
+        let _ = project.run(["state", "unlock", "--yes"]).exits(0);
+        end(start(&project, &[]))
+    };
+    let _ = second.exits(0);
+    let sent = || service.count("SELECT count(*) FROM requests WHERE path = '/template/create'");
+    let before = sent();
+    kill_process(pid, Signal::CONT).unwrap();
+    let fenced = end(holder).exits(4).stdout_has("taken over");
+    // It may not know yet when the state was taken from it by force; after its lease it does.
+    assert!(sent() == before || !is_long(), "a fenced run sends nothing: {fenced}");
+    holds(&service, &project, "t", &mut BTreeSet::new());
+    let _ = project.run(["apply", "--yes"]).exits(0).stdout_has("Nothing changes");
 }
 
 #[test]
