@@ -73,8 +73,6 @@ pub struct Acquire {
     force: bool,
     resume: Option<Duration>,
     failures: u32,
-    /// Whether the head named a holder: a run that died, or was stopped for too long.
-    took_over: bool,
     stage: Stage,
     #[cfg(test)]
     pub(crate) mutant: Option<Mutant>,
@@ -100,7 +98,6 @@ impl Acquire {
             force: false,
             resume: None,
             failures: 0,
-            took_over: false,
             stage: Stage::Load,
             #[cfg(test)]
             mutant: None,
@@ -116,12 +113,6 @@ impl Acquire {
     #[must_use]
     pub fn waits_for(&self) -> Option<&Holder> {
         self.waits_for.as_ref()
-    }
-
-    /// Whether the run before this one did not free the state.
-    #[must_use]
-    pub fn took_over(&self) -> bool {
-        self.took_over
     }
 
     /// What to do now.
@@ -218,7 +209,7 @@ impl Acquire {
         meta.epoch += 1;
         meta.acquired_on = meta.write_id;
         meta.prev_write_id = std::mem::replace(&mut meta.write_id, entropy.uuid(now));
-        self.took_over = meta.holder.replace(holder.clone()).is_some();
+        meta.holder = Some(holder.clone());
         (state.serial, state.epoch) = (meta.serial, meta.epoch);
         for change in &changes {
             state.change(change);

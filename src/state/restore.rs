@@ -79,15 +79,23 @@ async fn present(register: &Register, place: &str) -> Result<(Option<Head>, Opti
 }
 
 async fn snapshot(register: &Register, place: &str, name: &str) -> Result<State, Error> {
-    let damaged = |error| unreadable(place.to_owned(), name.to_owned(), error, Vec::new());
-    let not_one = || damaged(HeadError::Damaged("it is no snapshot of this state".to_owned()));
-    let digest = base::digest_of(name).ok_or_else(not_one)?;
-    match ask(register, Call::Get { name: name.to_owned() }).await {
-        Reply::Got(Some(bytes)) => base::decode(&bytes, Some(digest)).map_err(damaged),
-        Reply::Got(None) => Err(not_one()),
-        other => Err(Error::Store { place: place.to_owned(), why: words(other) }),
-    }
+    let error = match (base::digest_of(name), ask(register, Call::Get { name: name.to_owned() })) {
+        (None, _) => HeadError::Damaged(NOT_ONE.to_owned()),
+        (Some(digest), answer) => match answer.await {
+            Reply::Got(Some(bytes)) => match base::decode(&bytes, Some(digest)) {
+                Ok(state) => return Ok(state),
+                Err(error) => error,
+            },
+            Reply::Got(None) => HeadError::Damaged(NOT_ONE.to_owned()),
+            other => return Err(Error::Store { place: place.to_owned(), why: words(other) }),
+        },
+    };
+    let mut others = register.bases().await;
+    others.retain(|other| other != name);
+    Err(unreadable(place.to_owned(), name.to_owned(), error, others))
 }
+
+const NOT_ONE: &str = "it is no snapshot of this state";
 
 /// What a head says of snapshots, from the snapshots themselves.
 async fn references(register: &Register, names: &[String]) -> Vec<BaseRef> {
@@ -132,6 +140,8 @@ pub async fn verify(location: &Location) -> Result<Vec<Check>, Error> {
     let state = super::read(location).await?;
     let register = Register::open(location)?;
     let place = location.to_string();
+    // Before the head: a run that is at work must not look like one that was put back.
+    let listed = register.bases().await;
     let (Some(head), _) = present(&register, &place).await? else { return Err(Error::Missing { place }) };
     let mut checks = Vec::new();
     let mut check = |what: &str, verdict| checks.push(Check { what: what.to_owned(), verdict });
@@ -146,10 +156,21 @@ pub async fn verify(location: &Location) -> Result<Vec<Check>, Error> {
         };
         check("old snapshot", verdict);
     }
+    if let Some(newest) = listed.first()
+        && base::serial_of(newest).is_some_and(|serial| serial > meta.serial + 1)
+    {
+        let why = format!(
+            "it is older than {newest}: an earlier copy was put in its place; `letterpress state restore` goes back"
+        );
+        check("head", Verdict::Bad(why));
+    }
     let kept = |name: &String| meta.base.name == *name || meta.old_bases.iter().any(|old| old.name == *name);
-    let stray = register.bases().await.into_iter().filter(|name| !kept(name)).count();
+    let stray = listed.iter().filter(|name| !kept(name)).count();
     if stray > 0 {
-        check("stray snapshots", Verdict::Note(format!("{stray} that the head does not name; they may be deleted")));
+        check(
+            "stray snapshots",
+            Verdict::Note(format!("{stray} that the head does not name; the next apply removes them")),
+        );
     }
     check("ids", ids(&state));
     let open = state.records.values().filter(|record| is_open(&record.entry)).count();

@@ -6,7 +6,7 @@ use super::acquire::{Acquire, Step};
 use super::call::Call;
 use super::clock::Run;
 use super::error::{self, Error};
-use super::head::Holder;
+use super::head::{Head, Holder};
 use super::heal::Healed;
 use super::ledger::{Ledger, Next};
 use super::location::Location;
@@ -79,6 +79,9 @@ impl Session {
         // Whoever has no state must not get a folder made for it.
         load(&register, &place).await?;
         wait_for_lock(&register, &place, &run, timeout, &mut tell).await?;
+        // In this order: a run that is at work may write a snapshot and name it in between, and none can be newer than a head that is read later.
+        let listed = register.bases().await;
+        not_put_back(&load(&register, &place).await?, &listed, &place)?;
         let mut acquire = Acquire::new(run.id, &run.who, register.terms(), timeout, run.clock.now());
         acquire.force(force);
         let mut told = None;
@@ -101,10 +104,7 @@ impl Session {
                 }
                 Step::Held(ledger, healed) => {
                     let held = Self { register, ledger: *ledger, run, place, healed };
-                    // Looking costs nothing in a folder, and a request in a bucket.
-                    if acquire.took_over() || !held.register.terms().lease {
-                        held.collect_strays().await;
-                    }
+                    held.collect_strays(listed).await;
                     return Ok(held);
                 }
                 Step::Missing => return Err(missing(&place, &register).await),
@@ -118,15 +118,15 @@ impl Session {
         }
     }
 
-    /// Removes snapshots that no head names: a run that died between a snapshot and its head left them.
+    /// Removes those of the snapshots that no head names: a run that died between a snapshot and its head left them.
     ///
     /// Nobody can come to name one of them later. Only the holder writes heads; the name has the digest of the content, and that has an epoch that is over.
-    async fn collect_strays(&self) {
-        for name in self.register.bases().await {
+    async fn collect_strays(&self, listed: Vec<String>) {
+        for name in listed {
             let is_ours = super::base::digest_of(&name).is_some();
             let is_stray = self.ledger.bases().all(|named| named != name);
             if is_ours && is_stray && self.ledger.gate().is_open(self.run.clock.now()) {
-                // What stays is seen again by the next run that looks.
+                // What stays is seen again by the next run.
                 let _ = self.register.answer(Call::Delete { name }).await;
             }
         }
@@ -212,6 +212,22 @@ pub(crate) async fn drop_garbage(register: &Register, names: Vec<String>) {
     for name in names {
         let _ = tokio::time::timeout(Duration::from_secs(3), register.answer(Call::Delete { name })).await;
     }
+}
+
+/// A head that is older than a snapshot: somebody put an earlier copy of it in its place. To go on would forget the ids that came after, and make their
+/// templates a second time. A run that dies after its snapshot and before its head leaves one that is one write ahead.
+fn not_put_back(head: &Head, listed: &[String], place: &str) -> Result<(), Error> {
+    let ours = |name: &&String| super::base::digest_of(name).is_some();
+    let Some(newest) = listed.iter().find(ours) else { return Ok(()) };
+    if super::base::serial_of(newest).is_none_or(|serial| serial <= head.meta.serial + 1) {
+        return Ok(());
+    }
+    Err(Error::Damaged {
+        place: place.to_owned(),
+        name: "head.json".to_owned(),
+        why: "it is older than the newest snapshot: an earlier copy was put in its place".to_owned(),
+        bases: listed.to_vec(),
+    })
 }
 
 /// Waits for the kernel's lock, where the store has one.
@@ -316,7 +332,7 @@ mod tests {
             assert_eq!(bases(), (number + 2).min(11), "after {} runs", number + 1);
         }
         // What a run leaves that dies between a snapshot and its head, what looks like one, and what is none.
-        let (stray, bytes) = crate::state::base::encode(&State { serial: 999, ..read(&location).await.unwrap() });
+        let (stray, bytes) = crate::state::base::encode(&State { epoch: 999, ..read(&location).await.unwrap() });
         for (name, bytes) in [(stray.name.as_str(), &bytes[..]), ("base-7-x.json", b"{}"), ("notes.txt", b"mine")] {
             std::fs::write(folder.path().join(name), bytes).unwrap();
         }
@@ -327,6 +343,32 @@ mod tests {
         for old in session.ledger.bases() {
             assert!(folder.path().join(old).exists(), "{old} is named by the head");
         }
+    }
+
+    #[tokio::test]
+    async fn a_head_that_was_put_back_from_a_copy_is_refused_and_nothing_is_lost() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::Folder(folder.path().to_owned());
+        let head = folder.path().join("head.json");
+        init(&location, account(), &mut run()).await.unwrap();
+        let mut copy = Vec::new();
+        for key in ["a", "b"] {
+            copy = std::fs::read(&head).unwrap();
+            let mut session = acquire(&location).await.unwrap();
+            session.commit(vec![live(key, b"1")], "state import").await.unwrap();
+            session.release().await.unwrap();
+        }
+        std::fs::write(&head, copy).unwrap();
+        for _ in 0..5 {
+            let error = acquire(&location).await.unwrap_err();
+            let Error::Damaged { why, bases, .. } = &error else { panic!("{error}") };
+            assert!(why.contains("earlier copy"), "{error}");
+            assert_eq!(bases.len(), 3);
+        }
+        let newest = Register::open(&location).unwrap().bases().await.remove(0);
+        crate::state::restore(&location, &newest, &mut run()).await.unwrap();
+        let session = acquire(&location).await.unwrap();
+        assert_eq!(session.state().records.len(), 2, "the ids that the copy did not have are back");
     }
 
     #[tokio::test]
