@@ -104,7 +104,7 @@ fn a_leak_is_listed_until_somebody_forgets_it() {
     let history = |project: &Project| project.run(["state", "history"]).exits(0).stdout;
     assert!(!history(&project).contains("forgot"), "{before}");
     let _ = project.run(["state", "leaks", "--forget", first, first]).exits(0).stderr_has("forgot 1");
-    assert_eq!(leaks(&project).into_iter().collect::<Vec<_>>(), [second.clone()]);
+    assert!(leaks(&project).into_iter().eq([second.clone()]));
     let _ = project.run(["state", "leaks", "--forget-all"]).exits(0).stderr_has("forgot 1");
     let _ = project.run(["state", "leaks"]).exits(0).stderr_has("nothing has leaked");
     let after = history(&project);
