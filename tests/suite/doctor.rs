@@ -1,6 +1,7 @@
 //! `doctor`: each line with its verdict and its mend, and the exit code that an apply would end with.
 
 use crate::account::project;
+use crate::bucket::{Bucket, Honesty};
 use crate::support::{Outcome, Project, Service};
 
 /// The verdict of a check in the JSON form.
@@ -94,4 +95,23 @@ fn a_key_file_that_others_can_read_is_a_warning() {
     let _ = project.run(["doctor"]).exits(0).stdout_has("chmod 600 key.txt");
     std::fs::set_permissions(project.path("key.txt"), std::fs::Permissions::from_mode(0o600)).unwrap();
     let _ = project.run(["doctor"]).exits(0).lacks("chmod");
+}
+
+#[test]
+fn a_bucket_is_raced_and_its_credentials_are_named() {
+    for (honesty, code) in [(Honesty::Atomic, 0), (Honesty::TwoSteps, 5)] {
+        let bucket = Bucket::start(honesty);
+        let toml = format!(
+            "environment = \"local\"\n\n[environments.local]\nbase_url = \"sandbox\"\nstate = \"{}\"\n",
+            bucket.place("state")
+        );
+        let project = Project::empty().file("letterpress.toml", toml).template("welcome");
+        let project = bucket.variables().iter().fold(project, |project, (name, value)| project.variable(name, value));
+        let outcome = project.run(JSON).exits(code);
+        assert_eq!(verdict(&outcome, "store"), if code == 0 { "pass" } else { "fail" }, "{outcome}");
+        assert_eq!(verdict(&outcome, "credentials"), "pass", "{outcome}");
+        assert!(outcome.stdout.contains("AWS_ACCESS_KEY_ID"), "{outcome}");
+        let refused = project.variable("AWS_PROFILE", "nobody").run(["doctor"]).exits(1);
+        let _ = refused.stdout_has("the AWS profile `nobody` is not in");
+    }
 }

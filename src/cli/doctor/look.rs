@@ -214,14 +214,17 @@ async fn store(location: &Location) -> Vec<Line> {
         return Vec::new();
     }
     let probe = format!("probe-{}", uuid::Uuid::new_v4());
-    let proven = match Register::open(location) {
-        Ok(register) => register.prove(&probe).await,
-        Err(error) => Err(error),
+    let register = match Register::open(location) {
+        Ok(register) => register,
+        Err(error) => return vec![Line::fail("store", &place::failure(error).into())],
     };
-    vec![match proven {
+    let from = Untrusted(register.credentials().unwrap_or_default()).line().to_string();
+    let mut lines = vec![Line::pass("credentials", from)];
+    lines.push(match register.prove(&probe).await {
         Ok(()) => Line::pass("store", "of many writers that race for one object, exactly one wins"),
         Err(error) => Line::fail("store", &place::failure(error).into()),
-    }]
+    });
+    lines
 }
 
 async fn objects(location: &Location, state: &State) -> Vec<Line> {

@@ -222,7 +222,7 @@ pub fn reason(why: Why) -> &'static str {
     match why {
         Why::Changed => "",
         Why::Returning => "the folder is back with other content; same id",
-        Why::Dirty => "sent again: an earlier run was cut off",
+        Why::Dirty => "sent again: what the service has is not known",
         Why::Reserved => "its id is reserved and still empty",
         Why::Adopted => "adopted by `ids`; what the service holds is replaced",
         Why::Reasserted => "unchanged, sent again as asked",

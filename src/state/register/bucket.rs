@@ -51,6 +51,12 @@ impl Bucket {
         self.cloud
     }
 
+    /// Where the credentials come from.
+    #[must_use]
+    pub fn credentials(&self) -> &str {
+        &self.from
+    }
+
     /// Carries out one call, once.
     pub async fn answer(&self, call: Call) -> Reply {
         match tokio::time::timeout(DEADLINE, self.carry(call)).await {

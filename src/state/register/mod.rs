@@ -106,6 +106,16 @@ impl Register {
         bases.into_iter().map(|(_, name)| name).collect()
     }
 
+    /// Whose credentials a bucket is asked with, for messages; a folder has none.
+    #[must_use]
+    pub fn credentials(&self) -> Option<&str> {
+        match self {
+            Self::Folder(_) => None,
+            #[cfg(feature = "clouds")]
+            Self::Bucket(bucket) => Some(bucket.credentials()),
+        }
+    }
+
     /// Proves that the store can keep a state: that exactly one of many writers wins.
     ///
     /// # Errors
