@@ -2,10 +2,12 @@
 
 mod at_hand;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::sync::watch;
 
@@ -15,12 +17,18 @@ use super::job::Moved;
 use super::request::{Answer, Ask};
 use super::{Event, Outcome, rescue};
 use crate::client::{Client, SendError};
-use crate::desired::{Key, Template};
+use crate::desired::{Digest, Key, Template};
 use crate::plan::Step;
 use crate::state::{Call, Clock, Gate, Healed, Register, Reply, Session, Stamp, drop_garbage};
 
 /// Reads a template again, whole, or says why not.
 pub type Load = Arc<dyn Fn(&Key) -> Result<Template, String> + Send + Sync>;
+
+/// Tidies up beside the state while it still is held: is given the contents that entries speak of, and a question whether it still is.
+pub type Tidy<'a> = Box<dyn FnOnce(BTreeSet<Digest>, Held) -> LocalBoxFuture<'a, ()> + 'a>;
+
+/// Whether the state still is held.
+pub type Held = Box<dyn Fn() -> bool>;
 
 /// What an apply needs besides the steps and the state.
 pub struct Means<'a> {
@@ -34,6 +42,8 @@ pub struct Means<'a> {
     pub interrupts: watch::Receiver<u32>,
     /// The folder for a rescue file, should the state not take what the run did.
     pub rescue: &'a Path,
+    /// What is done last, before the state is freed. A run that stops early does not do it.
+    pub tidy: Tidy<'a>,
 }
 
 /// Carries out the steps of a plan, in any order, each at most once, and frees the state.
@@ -41,8 +51,10 @@ pub struct Means<'a> {
 /// # Errors
 ///
 /// [`Moved`] when a step was planned against an entry that has changed since; then nothing was done, and the state is free again.
-pub async fn run(steps: &[Step], session: Session, config: Config, means: Means<'_>) -> Result<Outcome, Moved> {
-    let Means { client, load, tell, mut interrupts, rescue } = means;
+pub async fn run(steps: &[Step], session: Session, mut config: Config, means: Means<'_>) -> Result<Outcome, Moved> {
+    let Means { client, load, tell, mut interrupts, rescue, tidy } = means;
+    config.tidies = true;
+    let mut tidy = Some(tidy);
     let Session { register, ledger, run, place, healed } = session;
     let (clock, lineage) = (run.clock, ledger.state().lineage);
     let stamp = Stamp { at: clock.now().wall, who: run.who.clone(), run: run.id };
@@ -58,12 +70,18 @@ pub async fn run(steps: &[Step], session: Session, config: Config, means: Means<
     let mut store = FuturesUnordered::new();
     let mut requests = FuturesUnordered::new();
     let mut at_hand = AtHand::default();
+    let mut tidying = FuturesUnordered::new();
     let mut seen = 0;
     let mut input = Input::Wake;
     loop {
         for effect in engine.handle(input, clock.now()) {
             match effect {
                 Effect::Tell(event) => tell(&event),
+                Effect::Tidy => {
+                    let gate = Arc::clone(engine.gate());
+                    let held: Held = Box::new(move || gate.is_open(clock.now()));
+                    tidying.extend(tidy.take().map(|tidy| tidy(engine.contents(), held)));
+                }
                 Effect::Store(call) => store.push(answer(&register, call)),
                 Effect::Send(number, key, ask) => {
                     let gate = Arc::clone(engine.gate());
@@ -85,6 +103,7 @@ pub async fn run(steps: &[Step], session: Session, config: Config, means: Means<
             count = changed(&mut interrupts, seen) => { seen = count; Input::Interrupt }
             Some(reply) = store.next() => Input::Stored(reply),
             Some((input, template)) = requests.next() => { at_hand.keep(template); input }
+            Some(()) = tidying.next() => Input::Tidied,
             () = tokio::time::sleep(rest) => Input::Wake,
         };
     }

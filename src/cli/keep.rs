@@ -1,4 +1,5 @@
-//! Keeps the contents that an apply sends beside the state, in the background, so that the next plan can show what changes.
+//! Keeps the contents that an apply sends beside the state, in the background, so that the next plan can show what changes; and removes those that
+//! no entry speaks of any more.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -7,9 +8,10 @@ use futures_util::StreamExt as _;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use super::report::plan_text::count;
+use super::terminal::Terminal;
 use crate::desired::{Content, Digest, Template};
-use crate::plan::{Action, Step};
-use crate::state::{self, Location, Objects};
+use crate::state::{self, Collected, Location, Objects};
 
 /// Writes that are open at once: enough for a bucket that answers in 50 ms to keep up with the service.
 const OPEN: usize = 32;
@@ -17,33 +19,52 @@ const OPEN: usize = 32;
 /// Contents that wait for their turn. With more, the newest is not kept, since nothing may hold up an apply.
 const QUEUE: usize = 512;
 
-/// How long the end of an apply waits for the last writes.
+/// How long the end of an apply waits for the last writes, and again for the removals.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The background writer.
 #[derive(Debug)]
 pub struct Keeper {
-    location: Location,
     objects: Objects,
-    queue: mpsc::Sender<Content>,
-    work: JoinHandle<Kept>,
+    /// `None` ends it.
+    queue: mpsc::Sender<Option<Content>>,
+    work: JoinHandle<usize>,
 }
 
 /// Hands contents to the writer; cheap to clone into worker threads.
 #[derive(Debug, Clone)]
-pub struct Keep(mpsc::Sender<Content>);
+pub struct Keep(mpsc::Sender<Option<Content>>);
 
-/// What the writer did.
+/// What could not be done. Nothing of it makes an apply fail: only diffs are lost, or room.
 #[derive(Debug, Default)]
-struct Kept {
-    digests: BTreeSet<Digest>,
-    failed: usize,
+pub struct Lost {
+    /// Contents that are not kept.
+    not_kept: usize,
+    /// What could not be removed, and why.
+    not_removed: Option<String>,
+}
+
+impl Lost {
+    /// Says it.
+    pub fn warn(&self, terminal: &Terminal) {
+        if self.not_kept > 0 {
+            terminal.warn(format_args!(
+                "the content of {} could not be kept beside the state; the next plan cannot show what changes in them",
+                count(self.not_kept, "template")
+            ));
+        }
+        if let Some(why) = &self.not_removed {
+            terminal.warn(format_args!(
+                "old contents could not be removed from beside the state: {why}; the next apply tries again"
+            ));
+        }
+    }
 }
 
 impl Keep {
     /// Keeps a template's content. Never waits, never fails.
     pub fn keep(&self, template: &Template) {
-        let _ = self.0.try_send(Content::from(template.clone()));
+        let _ = self.0.try_send(Some(Content::from(template.clone())));
     }
 }
 
@@ -53,11 +74,11 @@ impl Keeper {
     /// # Errors
     ///
     /// When this build cannot reach the place.
-    pub fn start(location: Location) -> Result<Self, state::Error> {
-        let objects = Objects::open(&location)?;
+    pub fn start(location: &Location) -> Result<Self, state::Error> {
+        let objects = Objects::open(location)?;
         let (queue, waiting) = mpsc::channel(QUEUE);
         let work = tokio::spawn(write(objects.clone(), waiting));
-        Ok(Self { location, objects, queue, work })
+        Ok(Self { objects, queue, work })
     }
 
     /// The hand that gives to the writer.
@@ -66,40 +87,39 @@ impl Keeper {
         Keep(self.queue.clone())
     }
 
-    /// After the apply: waits for the last writes and removes what nothing refers to any more. Says how many contents could not be kept.
-    /// Every [`Keep`] must be gone.
-    pub async fn finish(self, steps: &[Step]) -> usize {
-        drop(self.queue);
-        let Ok(Ok(kept)) = tokio::time::timeout(PATIENCE, self.work).await else { return 0 };
-        let replaced = steps.iter().filter_map(|step| match &step.action {
-            Action::Update { from, .. } => *from,
-            _ => None,
-        });
-        let candidates: BTreeSet<Digest> = replaced.chain(kept.digests.iter().copied()).collect();
-        if !candidates.is_empty()
-            && let Ok(state) = state::read(&self.location).await
-        {
-            self.objects.collect(&candidates, &state).await;
-        }
-        kept.failed
+    /// Waits for the last writes; what is handed over from now on is not kept.
+    pub async fn finish(self, patience: Duration) -> Lost {
+        let rest = async {
+            let _ = self.queue.send(None).await;
+            self.work.await
+        };
+        let not_kept = tokio::time::timeout(patience.min(PATIENCE), rest).await;
+        Lost { not_kept: not_kept.map_or(0, Result::unwrap_or_default), not_removed: None }
+    }
+
+    /// The same, and then removes all but the contents in `kept`, while `held` says that the state still is.
+    pub async fn tidy(self, kept: BTreeSet<Digest>, held: impl Fn() -> bool) -> Lost {
+        let objects = self.objects.clone();
+        let mut lost = self.finish(PATIENCE).await;
+        lost.not_removed = match tokio::time::timeout(PATIENCE, objects.collect(&kept, held)).await {
+            Ok(Collected { why: Some(why), .. }) => Some(why),
+            Ok(Collected { left: 1.., .. }) => Some("the state is held by another run".to_owned()),
+            Ok(_) => None,
+            Err(_) => Some(format!("not all of them within {} s", PATIENCE.as_secs())),
+        };
+        lost
     }
 }
 
-async fn write(objects: Objects, waiting: mpsc::Receiver<Content>) -> Kept {
-    let queue = futures_util::stream::unfold(waiting, async |mut waiting| Some((waiting.recv().await?, waiting)));
+/// Writes what is handed over until the end; gives how many could not be written.
+async fn write(objects: Objects, waiting: mpsc::Receiver<Option<Content>>) -> usize {
+    let queue = futures_util::stream::unfold(waiting, async |mut waiting| Some((waiting.recv().await??, waiting)));
     // A template is read for its placeholder and again for its content: what came once is not written twice.
     let mut seen = BTreeSet::new();
     let once = queue.filter(move |content| futures_util::future::ready(seen.insert(content.digest())));
     let writes = once.map(|content| {
         let objects = objects.clone();
-        async move { (content.digest(), objects.put(content).await.is_ok()) }
+        async move { objects.put(content).await.is_ok() }
     });
-    writes
-        .buffer_unordered(OPEN)
-        .fold(Kept::default(), async |mut kept, (digest, written)| {
-            kept.digests.insert(digest);
-            kept.failed += usize::from(!written);
-            kept
-        })
-        .await
+    writes.buffer_unordered(OPEN).fold(0, async |failed, written| failed + usize::from(!written)).await
 }

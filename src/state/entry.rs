@@ -1,6 +1,6 @@
 //! What the state remembers: one entry per key, as values (safety §2).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -187,6 +187,19 @@ impl State {
             last_apply: None,
             history: Vec::new(),
         }
+    }
+
+    /// Every content that an entry may still speak of.
+    #[must_use]
+    pub fn contents(&self) -> BTreeSet<Digest> {
+        let mut contents = BTreeSet::new();
+        for record in self.records.values() {
+            match &record.entry {
+                Entry::Updating { from, to, .. } => contents.extend(from.iter().copied().chain([*to])),
+                entry => contents.extend(entry.digest()),
+            }
+        }
+        contents
     }
 
     /// How many of the service's templates this state accounts for: every id, and every leak that may exist.

@@ -2,31 +2,36 @@
 //!
 //! They let a plan show what changes. They are a convenience, never a condition: one that is missing, torn or damaged reads as "not there", writing
 //! one is not synced to disk, and nothing that the protocol promises rests on them.
+//!
+//! Each state has its own. Environments whose states are apart share none, so that whoever holds a state may remove what its entries do not speak of,
+//! and needs to know of nobody else. A plan that reads meanwhile may miss a content: the entry that it had read is history by then, and the plan says that it
+//! does not know what was there.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use super::call::{Call, Reply};
 use super::error::Error;
 use super::location::Location;
 use super::register::Register;
-use super::{Entry, State};
 use crate::desired::{Content, Digest};
 
 /// The folder or prefix of the contents, below the state's place.
 const FOLDER: &str = "objects";
 
+/// What the name of a content ends with, after its digest.
+const SUFFIX: &str = ".zst";
+
+/// What the name of a file begins with that is not whole yet.
+const HALF: &str = ".new-";
+
+/// Contents that are removed together: what one request of S3 takes.
+const TOGETHER: usize = 1_000;
+
 /// Largest content in bytes once unpacked: three bodies cannot be larger than the service's request.
 const UNPACKED_BYTES: u64 = 4 * crate::limits::REQUEST_BYTES;
-
-/// How the names of files begin that are not whole yet.
-const TEMPORARY: &str = ".new-";
-
-/// From this age on nobody writes a file any more.
-const ABANDONED: Duration = Duration::from_secs(3_600);
 
 /// The store of the contents of one state.
 #[derive(Debug, Clone)]
@@ -92,35 +97,77 @@ impl Objects {
         }
     }
 
-    /// Removes those of `candidates` that no entry of `state` refers to. What cannot be removed stays.
-    pub async fn collect(&self, candidates: &BTreeSet<Digest>, state: &State) {
-        let kept = referred(state);
-        if let Store::Folder(folder) = &self.0 {
-            sweep(folder);
+    /// Removes every content that is not among `kept`, and what a killed run left half written. Only whoever holds the state may: its own writes
+    /// have to be done, and another run must not begin to count on what is about to go. Ends early once `held` says so.
+    pub async fn collect(&self, kept: &BTreeSet<Digest>, held: impl Fn() -> bool) -> Collected {
+        let mut collected = Collected::default();
+        let names = match self.names().await {
+            Ok(names) => names,
+            Err(error) => return Collected { why: Some(error.to_string()), ..collected },
+        };
+        let garbage: Vec<String> = names.into_iter().filter(|name| is_garbage(name, kept)).collect();
+        for some in garbage.chunks(TOGETHER) {
+            if !held() {
+                collected.left += some.len();
+                continue;
+            }
+            let failed = self.remove(some).await;
+            collected.removed += some.len() - failed.len();
+            collected.left += failed.len();
+            collected.why = collected.why.or_else(|| failed.into_iter().next());
         }
-        for digest in candidates.difference(&kept) {
-            match &self.0 {
-                Store::Folder(folder) => drop(fs::remove_file(folder.join(file_name(*digest)))),
-                Store::Bucket(register) => drop(register.answer(Call::Delete { name: name(*digest) }).await),
+        collected
+    }
+
+    async fn names(&self) -> Result<Vec<String>, Error> {
+        match &self.0 {
+            Store::Folder(folder) => {
+                let entries = match fs::read_dir(folder) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+                    other => other.map_err(Error::io(folder.clone()))?,
+                };
+                Ok(entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect())
+            }
+            Store::Bucket(register) => register.names_below(FOLDER).await,
+        }
+    }
+
+    /// Gives the store's words for each that could not be removed.
+    async fn remove(&self, files: &[String]) -> Vec<String> {
+        match &self.0 {
+            Store::Folder(folder) => {
+                let remove = |file: &String| match fs::remove_file(folder.join(file)) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => Some(error.to_string()),
+                    _ => None,
+                };
+                files.iter().filter_map(remove).collect()
+            }
+            Store::Bucket(register) => {
+                register.remove(files.iter().map(|file| format!("{FOLDER}/{file}")).collect()).await
             }
         }
     }
 }
 
-/// Every content that an entry may still speak of.
-fn referred(state: &State) -> BTreeSet<Digest> {
-    let mut kept = BTreeSet::new();
-    for record in state.records.values() {
-        match &record.entry {
-            Entry::Updating { from, to, .. } => kept.extend(from.iter().copied().chain([*to])),
-            entry => kept.extend(entry.digest()),
-        }
-    }
-    kept
+/// What [`Objects::collect`] did.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Collected {
+    /// Contents removed.
+    pub removed: usize,
+    /// Contents that nothing speaks of and that are still there.
+    pub left: usize,
+    /// The store's words, where it failed.
+    pub why: Option<String>,
+}
+
+/// Whether it is ours, and nothing speaks of it. Other people's files are left alone.
+fn is_garbage(file: &str, kept: &BTreeSet<Digest>) -> bool {
+    let digest = file.strip_suffix(SUFFIX).and_then(|name| Digest::try_from(name.to_owned()).ok());
+    digest.map_or_else(|| file.starts_with(HALF), |digest| !kept.contains(&digest))
 }
 
 fn file_name(digest: Digest) -> String {
-    format!("{digest}.zst")
+    format!("{digest}{SUFFIX}")
 }
 
 fn name(digest: Digest) -> String {
@@ -150,7 +197,7 @@ fn write(folder: &Path, content: &Content, mut step: impl FnMut(Step) -> io::Res
     step(Step::Make)?;
     fs::create_dir_all(folder)?;
     step(Step::Create)?;
-    let mut file = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(folder)?;
+    let mut file = tempfile::Builder::new().prefix(HALF).tempfile_in(folder)?;
     let packed = pack(content)?;
     let (first, second) = packed.split_at(packed.len() / 2);
     file.write_all(first)?;
@@ -159,17 +206,6 @@ fn write(folder: &Path, content: &Content, mut step: impl FnMut(Step) -> io::Res
     step(Step::Rename)?;
     file.persist(target)?;
     Ok(())
-}
-
-/// Removes what runs that died left half-written. A run that lives is done with a file long before it is so old.
-fn sweep(folder: &Path) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
-    for entry in entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(TEMPORARY)) {
-        let modified = entry.metadata().and_then(|metadata| metadata.modified());
-        if modified.ok().and_then(|time| time.elapsed().ok()).is_some_and(|age| age > ABANDONED) {
-            let _ = fs::remove_file(entry.path());
-        }
-    }
 }
 
 fn pack(content: &Content) -> io::Result<Vec<u8>> {
@@ -187,22 +223,9 @@ fn unpack(packed: &[u8], digest: Digest) -> Option<Content> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::desired::{Id, Key};
-    use crate::state::{Account, Record};
 
     fn content(html: &str) -> Content {
         Content { name: "Welcome".to_owned(), html: Some(html.to_owned()), ..Content::default() }
-    }
-
-    fn state(live: &[&Content]) -> State {
-        let account = Account { base_url: "sandbox".to_owned(), user_id: 1, project_id: None };
-        let mut state = State::empty(uuid::Uuid::nil(), account);
-        for (number, content) in live.iter().enumerate() {
-            let entry = Entry::Live { id: Id::new(format!("id-{number}")).unwrap(), digest: content.digest() };
-            let record = Record { entry, unsettled: None, applied: None };
-            state.records.insert(Key::new(format!("key-{number}")).unwrap(), record);
-        }
-        state
     }
 
     #[tokio::test]
@@ -215,11 +238,18 @@ mod tests {
             objects.put(content.clone()).await.unwrap();
         }
         assert_eq!(objects.get(old.digest()).await, Some(old.clone()));
-        let candidates = BTreeSet::from([old.digest(), new.digest()]);
-        objects.collect(&candidates, &state(&[&new])).await;
+        let kept = BTreeSet::from([new.digest()]);
+        // Half written by a run that was killed, and somebody else's.
+        for file in [".new-x1y2z3", "notes.txt", "notes.zst"] {
+            fs::write(folder.path().join(FOLDER).join(file), "").unwrap();
+        }
+        assert_eq!(objects.collect(&kept, || false).await, Collected { left: 2, ..Collected::default() });
+        assert_eq!(objects.get(old.digest()).await, Some(old.clone()));
+        assert_eq!(objects.collect(&kept, || true).await, Collected { removed: 2, ..Collected::default() });
         assert_eq!(objects.get(old.digest()).await, None);
         assert_eq!(objects.get(new.digest()).await, Some(new));
-        assert_eq!(fs::read_dir(folder.path().join(FOLDER)).unwrap().count(), 1);
+        assert_eq!(fs::read_dir(folder.path().join(FOLDER)).unwrap().count(), 3);
+        assert_eq!(objects.collect(&kept, || true).await, Collected::default());
     }
 
     #[tokio::test]
@@ -275,12 +305,10 @@ mod tests {
             objects.put(content.clone()).await.unwrap();
             assert_eq!(objects.get(content.digest()).await, Some(content.clone()), "{length}");
         }
-        let (old, fresh) = (place.path().join("objects/.new-old"), place.path().join("objects/.new-fresh"));
-        fs::write(&fresh, "half").unwrap();
-        let long_ago = std::time::SystemTime::now() - 2 * ABANDONED;
-        fs::File::create(&old).unwrap().set_modified(long_ago).unwrap();
-        objects.collect(&BTreeSet::new(), &state(&[&content])).await;
-        assert!(!old.exists() && fresh.exists());
+        let half = place.path().join("objects/.new-half");
+        fs::write(&half, "half").unwrap();
+        objects.collect(&BTreeSet::from([content.digest()]), || true).await;
+        assert!(!half.exists());
         assert_eq!(objects.get(content.digest()).await, Some(content));
     }
 }

@@ -124,6 +124,18 @@ impl Bucket {
         *self.store.then.lock().unwrap() = Arc::new(then);
     }
 
+    /// The names of everything below a prefix of the bucket, the bucket's own name included.
+    pub fn names(&self, prefix: &str) -> Vec<String> {
+        let objects = self.store.objects.lock().unwrap();
+        objects.keys().filter(|name| name.starts_with(prefix)).cloned().collect()
+    }
+
+    /// Puts an object where nobody asked for one.
+    pub fn plant(&self, name: &str, bytes: &[u8]) {
+        let version = self.store.versions.fetch_add(1, Ordering::SeqCst) + 1;
+        self.store.objects.lock().unwrap().insert(name.to_owned(), (bytes.to_vec(), version, Instant::now()));
+    }
+
     /// How many requests came.
     pub fn requests(&self) -> u64 {
         self.store.requests.load(Ordering::SeqCst)
@@ -251,11 +263,13 @@ async fn carry(store: &Store, method: &Method, uri: &Uri, headers: &HeaderMap, b
         Method::POST => {
             let text = String::from_utf8_lossy(&bytes).into_owned();
             let bucket = key.split('/').next().unwrap_or_default();
+            let mut deleted = String::new();
             for part in text.split("<Key>").skip(1) {
                 let name = part.split("</Key>").next().unwrap_or_default();
                 store.objects.lock().unwrap().remove(&format!("{bucket}/{name}"));
+                deleted.push_str(&format!("<Deleted><Key>{name}</Key></Deleted>"));
             }
-            "<DeleteResult/>".into_response()
+            format!("<DeleteResult>{deleted}</DeleteResult>").into_response()
         }
         _ => StatusCode::METHOD_NOT_ALLOWED.into_response(),
     }

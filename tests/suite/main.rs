@@ -22,6 +22,7 @@ mod bad_input;
 mod build;
 mod cache;
 mod command_line;
+mod contents;
 mod crashes;
 mod docs;
 mod doctor;

@@ -15,7 +15,7 @@ use super::policy::{self, Budget};
 use super::request::{Answer, Ask, Prepared};
 use super::{Event, Outcome, Request, Saved, Stop};
 use crate::client::{SendError, Window};
-use crate::desired::{Id, Key};
+use crate::desired::{Digest, Id, Key};
 use crate::plan::Step;
 #[cfg(test)]
 use crate::state::mutant::Mutant;
@@ -33,13 +33,15 @@ pub struct Config {
     pub requests_per_second: Option<f64>,
     /// How long other content for a key waits after a lost update: 120 s; nothing where the service ended with the process that had called it.
     pub settle: Duration,
+    /// Whether the driver tidies up once every result is certain, while the state still is held.
+    pub tidies: bool,
 }
 
 impl Config {
     /// The usual way, with this many requests open at once.
     #[must_use]
     pub fn new(concurrency: usize) -> Self {
-        Self { concurrency: concurrency.max(1), requests_per_second: None, settle: policy::SETTLE }
+        Self { concurrency: concurrency.max(1), requests_per_second: None, settle: policy::SETTLE, tidies: false }
     }
 }
 
@@ -54,6 +56,8 @@ pub(super) enum Input {
     Answered(usize, Result<Answer, SendError>),
     /// The request's content is no longer what was planned; nothing was sent.
     Withdrawn(usize, String),
+    /// What [`Effect::Tidy`] asked for is done, well or badly.
+    Tidied,
     /// Ctrl-C or SIGTERM, once more.
     Interrupt,
 }
@@ -65,6 +69,8 @@ pub(super) enum Effect {
     Store(Call),
     /// Send a request, if the gate still is open.
     Send(usize, Key, Ask),
+    /// Tidy up beside the state: every result is certain, and nothing else is left but to free it.
+    Tidy,
     /// Tell whoever listens.
     Tell(Event),
 }
@@ -76,6 +82,14 @@ enum Halt {
     Drain,
     /// No new requests; answers are awaited for a while.
     Quiet,
+}
+
+/// Whether there still is to be tidied up before the state is freed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tidying {
+    Wanted,
+    Asked,
+    Done,
 }
 
 /// A run.
@@ -106,6 +120,7 @@ pub(super) struct Engine {
     limit: Option<Duration>,
     interrupts: u32,
     releasing: bool,
+    tidying: Tidying,
     over: bool,
     ids: BTreeSet<Id>,
     outcome: Outcome,
@@ -134,6 +149,7 @@ impl Engine {
         let ids = ledger.state().records.values().filter_map(|record| record.entry.id().cloned()).collect();
         let mut engine = Self {
             window: Window::new(config.concurrency),
+            tidying: if config.tidies { Tidying::Wanted } else { Tidying::Done },
             config,
             ledger,
             entropy,
@@ -201,6 +217,11 @@ impl Engine {
         (self.outcome, self.ledger)
     }
 
+    /// The contents that the entries speak of.
+    pub(super) fn contents(&self) -> BTreeSet<Digest> {
+        self.ledger.state().contents()
+    }
+
     /// Whether a request may be sent at this moment.
     pub(super) fn gate(&self) -> &std::sync::Arc<crate::state::Gate> {
         self.ledger.gate()
@@ -225,6 +246,7 @@ impl Engine {
                 let error = SendError::File { why };
                 self.answered(number, Err(error), now);
             }
+            Input::Tidied => self.tidying = Tidying::Done,
             Input::Interrupt => self.interrupt(now),
         }
         self.advance(now);
@@ -367,9 +389,15 @@ impl Engine {
                 let finished =
                     self.open.is_empty() && (self.halt.is_some() || self.queue.is_empty() && self.resting.is_empty());
                 let due = self.ledger.due().is_some_and(|due| due <= now.mono);
-                if finished && self.ledger.spaced() > now.mono {
+                // Whoever stops early leaves that to the next run.
+                let tidies = finished && self.halt.is_none() && self.tidying != Tidying::Done;
+                if tidies && self.tidying == Tidying::Wanted && !self.ledger.has_staged() {
+                    self.tidying = Tidying::Asked;
+                    self.effects.push(Effect::Tidy);
+                }
+                if finished && !tidies && self.ledger.spaced() > now.mono {
                     self.store_pause = Some(self.ledger.spaced());
-                } else if finished {
+                } else if finished && !tidies {
                     self.sum_up(now);
                     self.releasing = true;
                     self.ledger.begin(true, now, &mut self.entropy);

@@ -26,6 +26,7 @@ enum Message {
     ToStore { actor: usize, run: u64, call: Call, answer: Option<(Duration, bool)> },
     FromStore { actor: usize, run: u64, reply: Reply },
     ToService { actor: usize, run: u64, number: usize, ask: Ask, answer: Option<Duration> },
+    Tidied { actor: usize, run: u64 },
     FromService { actor: usize, run: u64, number: usize, result: Result<Answer, SendError> },
 }
 
@@ -180,6 +181,7 @@ impl World {
             Message::Start { actor } => (actor, self.actors[actor].run),
             Message::Wake { actor, run }
             | Message::FromStore { actor, run, .. }
+            | Message::Tidied { actor, run }
             | Message::FromService { actor, run, .. } => (actor, run),
         };
         let time = self.time;
@@ -210,6 +212,7 @@ impl World {
         match message {
             Message::Start { .. } => self.start(actor),
             Message::FromStore { reply, .. } => self.stored(actor, reply),
+            Message::Tidied { .. } => self.apply(actor, Input::Tidied),
             Message::FromService { number, result, .. } => self.apply(actor, Input::Answered(number, result)),
             _ => match self.actors[actor].phase {
                 Phase::Asleep => Ok(()),
@@ -300,7 +303,8 @@ impl World {
                 let entropy = self.actors[actor].entropy.clone();
                 // The actor's own stream goes on elsewhere, so that no id comes twice.
                 self.actors[actor].entropy = crate::state::Entropy::from_seed(self.chance.seed());
-                let config = Config::new(1 + usize::try_from(self.chance.below(3)).unwrap());
+                let mut config = Config::new(1 + usize::try_from(self.chance.below(3)).unwrap());
+                config.tidies = config.concurrency > 1;
                 let engine = Engine::new(&plan.steps, *ledger, healed, config, stamp, entropy, now);
                 let engine = engine.map_err(|(moved, _)| violation(format!("a fresh plan is stale: {moved}")))?;
                 self.actors[actor].phase = Phase::Applying(Box::new(engine));
@@ -338,6 +342,11 @@ impl World {
             match effect {
                 Effect::Tell(_) => {}
                 Effect::Store(call) => self.call(actor, call),
+                // Longer than a beat: the lease has to be renewed meanwhile.
+                Effect::Tidy => {
+                    let run = self.actors[actor].run;
+                    self.after(Duration::from_secs(20), Message::Tidied { actor, run });
+                }
                 Effect::Send(number, _, ask) => {
                     if epoch != self.epoch {
                         return Err(violation(format!(

@@ -19,7 +19,7 @@ use anyhow::Context as _;
 use jiff::{SignedDuration, Timestamp};
 
 use super::checked;
-use super::keep::Keeper;
+use super::keep::{Keeper, Lost};
 use super::plan::compare;
 use super::report::plan_detail::{Layers, Layout};
 use super::report::{plan_json, plan_text};
@@ -294,8 +294,8 @@ impl Job<'_> {
             // It lives in this process: whatever an earlier run had sent to it has ended with that run.
             config.settle = Duration::ZERO;
         }
-        let keeper =
-            Keeper::start(place::location(&self.begun.project, &self.begun.environment)?).map_err(place::failure)?;
+        let location = place::location(&self.begun.project, &self.begun.environment)?;
+        let keeper = Keeper::start(&location).map_err(place::failure)?;
         let (project, name, keep) =
             (Arc::clone(&self.begun.project), self.begun.environment.name.clone(), keeper.hand());
         let load = move |key: &Key| {
@@ -309,26 +309,30 @@ impl Job<'_> {
             Format::Json => Watch::Json { terminal },
         };
         let rescue = self.begun.project.root.join(".letterpress");
+        let (keeper, lost) = (Cell::new(Some(keeper)), Cell::new(Lost::default()));
+        let tidy = async |kept, held: apply::Held| {
+            if let Some(keeper) = keeper.take() {
+                lost.set(keeper.tidy(kept, held).await);
+            }
+        };
         let means = Means {
             client: &service.client,
             load: Arc::new(load),
             tell: &mut |event| watch.tell(event),
             interrupts: interrupts.count.clone(),
             rescue: &rescue,
+            tidy: Box::new(|kept, held| Box::pin(tidy(kept, held))),
         };
         let outcome = apply::run(steps, session, config, means).await.map_err(|moved| {
             Failure::new(Exit::Unusable, moved.to_string()).help("run it again and look at the new plan")
         })?;
         let took = watch.end();
-        // Whoever interrupted does not wait for what only serves to show the next plan.
-        let patience = if interrupts.came() { Duration::from_millis(100) } else { Duration::MAX / 4 };
-        let not_kept = tokio::time::timeout(patience, keeper.finish(steps)).await.unwrap_or(0);
-        if not_kept > 0 {
-            terminal.warn(format_args!(
-                "the content of {} could not be kept beside the state; the next plan cannot show what changes in them",
-                plan_text::count(not_kept, "template")
-            ));
+        if let Some(keeper) = keeper.take() {
+            // The run stopped early. Whoever interrupted does not wait for what only serves to show the next plan.
+            let patience = if interrupts.came() { Duration::from_millis(100) } else { Duration::MAX };
+            lost.set(keeper.finish(patience).await);
         }
+        lost.take().warn(terminal);
         self.counts.set(Counts::of(&outcome));
         if self.args.format == Format::Text {
             terminal.data(ending::text(&outcome, took));

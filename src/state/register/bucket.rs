@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
 use futures_util::future::join_all;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, PutPayload, UpdateVersion};
@@ -150,6 +151,38 @@ impl Bucket {
         let list = tokio::time::timeout(DEADLINE, self.store.list_with_delimiter(prefix)).await;
         let Ok(Ok(list)) = list else { return Vec::new() };
         list.objects.iter().filter_map(|object| object.location.filename().map(str::to_owned)).collect()
+    }
+
+    /// The names of what is in a folder below the prefix, in no order.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`] with the store's words.
+    pub async fn names_below(&self, folder: &str) -> Result<Vec<String>, Error> {
+        let below = self.path(folder);
+        let list = tokio::time::timeout(DEADLINE, self.store.list_with_delimiter(Some(&below))).await;
+        let lost = |why| Error::Store { place: format!("{}/{folder}", self.place), why };
+        match list {
+            Ok(Ok(list)) => {
+                Ok(list.objects.iter().filter_map(|object| object.location.filename().map(str::to_owned)).collect())
+            }
+            Ok(Err(error)) => Err(lost(words(&error))),
+            Err(_) => Err(lost(format!("no answer within {} s", DEADLINE.as_secs()))),
+        }
+    }
+
+    /// Removes objects, many with one request where the cloud can; gives its words for each that stays. One that is not there is no failure.
+    pub async fn remove(&self, names: Vec<String>) -> Vec<String> {
+        let paths: Vec<_> = names.iter().map(|name| Ok(self.path(name))).collect();
+        let stream = self.store.delete_stream(futures_util::stream::iter(paths).boxed());
+        let stays = |done: object_store::Result<Path>| async {
+            match done {
+                Ok(_) | Err(object_store::Error::NotFound { .. }) => None,
+                Err(error) => Some(words(&error)),
+            }
+        };
+        let removal = tokio::time::timeout(DEADLINE, stream.filter_map(stays).collect()).await;
+        removal.unwrap_or_else(|_| vec![format!("no answer within {} s", DEADLINE.as_secs())])
     }
 
     /// Proves that conditional writes hold, by racing them: some stores check the condition and write in two steps, which single requests never show

@@ -116,6 +116,36 @@ impl Register {
         }
     }
 
+    /// The names of what is in a folder below the place of a bucket's state.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`] when the store does not say.
+    pub(super) async fn names_below(&self, folder: &str) -> Result<Vec<String>, Error> {
+        match self {
+            // What lies beside a state in a folder is read without this.
+            Self::Folder(_) => {
+                let _ = folder;
+                Ok(Vec::new())
+            }
+            #[cfg(feature = "clouds")]
+            Self::Bucket(bucket) => bucket.names_below(folder).await,
+        }
+    }
+
+    /// Removes objects of a bucket, together where the store can; gives its words for each that stays.
+    pub(super) async fn remove(&self, names: Vec<String>) -> Vec<String> {
+        match self {
+            // What lies beside a state in a folder is removed without this.
+            Self::Folder(_) => {
+                drop(names);
+                Vec::new()
+            }
+            #[cfg(feature = "clouds")]
+            Self::Bucket(bucket) => bucket.remove(names).await,
+        }
+    }
+
     /// Proves that the store can keep a state: that exactly one of many writers wins.
     ///
     /// # Errors
