@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -12,9 +11,6 @@ use super::report::plan_text::count;
 use super::terminal::Terminal;
 use crate::desired::{Content, Digest, Template};
 use crate::state::{self, Collected, Location, Objects};
-
-/// Writes that are open at once: enough for a bucket that answers in 50 ms to keep up with the service.
-const OPEN: usize = 32;
 
 /// Contents that wait for their turn. With more, the newest is not kept, since nothing may hold up an apply.
 const QUEUE: usize = 512;
@@ -77,7 +73,10 @@ impl Keeper {
     pub fn start(location: &Location) -> Result<Self, state::Error> {
         let objects = Objects::open(location)?;
         let (queue, waiting) = mpsc::channel(QUEUE);
-        let work = tokio::spawn(write(objects.clone(), waiting));
+        let work = tokio::spawn({
+            let objects = objects.clone();
+            async move { objects.put_all(waiting).await }
+        });
         Ok(Self { objects, queue, work })
     }
 
@@ -109,17 +108,4 @@ impl Keeper {
         };
         lost
     }
-}
-
-/// Writes what is handed over until the end; gives how many could not be written.
-async fn write(objects: Objects, waiting: mpsc::Receiver<Option<Content>>) -> usize {
-    let queue = futures_util::stream::unfold(waiting, async |mut waiting| Some((waiting.recv().await??, waiting)));
-    // A template is read for its placeholder and again for its content: what came once is not written twice.
-    let mut seen = BTreeSet::new();
-    let once = queue.filter(move |content| futures_util::future::ready(seen.insert(content.digest())));
-    let writes = once.map(|content| {
-        let objects = objects.clone();
-        async move { objects.put(content).await.is_ok() }
-    });
-    writes.buffer_unordered(OPEN).fold(0, async |failed, written| failed + usize::from(!written)).await
 }

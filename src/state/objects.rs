@@ -12,6 +12,9 @@ use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use futures_util::{StreamExt as _, stream};
+use tokio::sync::mpsc;
+
 use super::call::{Call, Reply};
 use super::error::Error;
 use super::location::Location;
@@ -29,6 +32,9 @@ const HALF: &str = ".new-";
 
 /// Contents that are removed together: what one request of S3 takes.
 const TOGETHER: usize = 1_000;
+
+/// Writes to a bucket that are open at once: enough for one that answers in 50 ms to keep up with the service.
+const OPEN: usize = 32;
 
 /// Largest content in bytes once unpacked: three bodies cannot be larger than the service's request.
 const UNPACKED_BYTES: u64 = 4 * crate::limits::REQUEST_BYTES;
@@ -81,18 +87,46 @@ impl Objects {
         match &self.0 {
             Store::Folder(folder) => {
                 let folder = folder.clone();
-                let write = move || write(&folder, &content, |_| Ok(())).map_err(Error::io(folder));
+                let write = move || {
+                    let write = Packer::new().and_then(|mut packer| write(&folder, &content, &mut packer, |_| Ok(())));
+                    write.map_err(Error::io(folder))
+                };
                 tokio::task::spawn_blocking(write).await.unwrap_or_else(|error| Err(lost(&error.to_string())))
             }
             Store::Bucket(register) => {
-                let packing = tokio::task::spawn_blocking(move || (content.digest(), pack(&content)));
-                let (digest, packed) = packing.await.map_err(|error| lost(&error.to_string()))?;
-                let bytes = packed.map_err(|error| lost(&error.to_string()))?.into();
-                match register.answer(Call::Put { name: name(digest), bytes }).await {
+                let packing = move || Ok::<_, io::Error>((content.digest(), Packer::new()?.pack(&content)?));
+                let packed = tokio::task::spawn_blocking(packing).await.map_err(|error| lost(&error.to_string()))?;
+                let (digest, packed) = packed.map_err(|error| lost(&error.to_string()))?;
+                match register.answer(Call::Put { name: name(digest), bytes: packed.into() }).await {
                     Reply::Done => Ok(()),
                     Reply::Unknown(why) => Err(lost(&why)),
                     _ => Err(lost("the store gave an answer to another question")),
                 }
+            }
+        }
+    }
+
+    /// Keeps what is handed over until a `None` or the end of the queue; gives how many could not be kept.
+    pub async fn put_all(&self, mut waiting: mpsc::Receiver<Option<Content>>) -> usize {
+        match &self.0 {
+            // One thread for all: waking one for each content costs more than writing it.
+            Store::Folder(folder) => {
+                let folder = folder.clone();
+                let work = move || {
+                    let (mut packer, mut failed) = (Packer::new().ok(), 0);
+                    while let Some(Some(content)) = waiting.blocking_recv() {
+                        let put =
+                            packer.as_mut().is_some_and(|packer| write(&folder, &content, packer, |_| Ok(())).is_ok());
+                        failed += usize::from(!put);
+                    }
+                    failed
+                };
+                tokio::task::spawn_blocking(work).await.unwrap_or_default()
+            }
+            Store::Bucket(_) => {
+                let next = async |mut waiting: mpsc::Receiver<_>| Some((waiting.recv().await??, waiting));
+                let puts = stream::unfold(waiting, next).map(|content| async { self.put(content).await.is_ok() });
+                puts.buffer_unordered(OPEN).fold(0, async |failed, put| failed + usize::from(!put)).await
             }
         }
     }
@@ -188,7 +222,12 @@ enum Step {
 }
 
 /// A reader sees the whole file or none; a torn one after a power cut does not have the digest of its name, and is written anew.
-fn write(folder: &Path, content: &Content, mut step: impl FnMut(Step) -> io::Result<()>) -> io::Result<()> {
+fn write(
+    folder: &Path,
+    content: &Content,
+    packer: &mut Packer,
+    mut step: impl FnMut(Step) -> io::Result<()>,
+) -> io::Result<()> {
     let digest = content.digest();
     let target = folder.join(file_name(digest));
     if fs::read(&target).is_ok_and(|packed| unpack(&packed, digest).is_some()) {
@@ -198,7 +237,7 @@ fn write(folder: &Path, content: &Content, mut step: impl FnMut(Step) -> io::Res
     fs::create_dir_all(folder)?;
     step(Step::Create)?;
     let mut file = tempfile::Builder::new().prefix(HALF).tempfile_in(folder)?;
-    let packed = pack(content)?;
+    let packed = packer.pack(content)?;
     let (first, second) = packed.split_at(packed.len() / 2);
     file.write_all(first)?;
     step(Step::Write)?;
@@ -208,9 +247,18 @@ fn write(folder: &Path, content: &Content, mut step: impl FnMut(Step) -> io::Res
     Ok(())
 }
 
-fn pack(content: &Content) -> io::Result<Vec<u8>> {
-    // In one piece: the compressor takes only the memory that this size needs. Its lowest level costs half and packs templates as well.
-    zstd::bulk::compress(&serde_json::to_vec(content)?, 1)
+/// Packs contents; it keeps its memory from one to the next.
+struct Packer(zstd::bulk::Compressor<'static>);
+
+impl Packer {
+    fn new() -> io::Result<Self> {
+        // The lowest level costs half and packs templates as well.
+        zstd::bulk::Compressor::new(1).map(Self)
+    }
+
+    fn pack(&mut self, content: &Content) -> io::Result<Vec<u8>> {
+        self.0.compress(&serde_json::to_vec(content)?)
+    }
 }
 
 fn unpack(packed: &[u8], digest: Digest) -> Option<Content> {
@@ -262,7 +310,7 @@ mod tests {
         let whole = fs::read(&path).unwrap();
         let other = Content { name: "Other".to_owned(), ..content.clone() };
         let bomb = zstd::encode_all(io::repeat(b' ').take(200_000_000), 1).unwrap();
-        for damaged in [&whole[..whole.len() / 2], b"", &pack(&other).unwrap()[..], &bomb[..]] {
+        for damaged in [&whole[..whole.len() / 2], b"", &Packer::new().unwrap().pack(&other).unwrap()[..], &bomb[..]] {
             fs::write(&path, damaged).unwrap();
             assert_eq!(objects.get(content.digest()).await, None);
         }
@@ -280,7 +328,7 @@ mod tests {
                 let fail = |step| {
                     if step == failing { Err(io::Error::from_raw_os_error(code)) } else { Ok(()) }
                 };
-                let error = write(&folder, &content, fail).unwrap_err();
+                let error = write(&folder, &content, &mut Packer::new().unwrap(), fail).unwrap_err();
                 assert_eq!(error.raw_os_error(), Some(code), "{failing:?}");
                 assert_eq!(objects.get(content.digest()).await, None, "{failing:?}");
                 let left = fs::read_dir(&folder).map_or(0, Iterator::count);
