@@ -12,6 +12,8 @@ use crate::source::Text;
 
 const DOCUMENT_BYTES: usize = 200_000;
 const CUSTOM_BYTES: usize = 75_000;
+/// Components that are kept in mind; a hostile body has millions.
+const COMPONENTS: usize = 1_000;
 const INLINE_BYTES: usize = 1_000;
 const RUNTIME: &str = "https://cdn.ampproject.org/v0.js";
 /// Elements that AMP for Email has nowhere. Those that a browser drops in a body (`frame`, `frameset`) do no harm.
@@ -230,8 +232,10 @@ impl Amp {
     fn script(&mut self, tag: &Tag<'_>) {
         let extension = [tag.value("custom-element"), tag.value("custom-template")];
         if let Some(name) = extension.into_iter().find(|name| !name.is_empty()) {
-            self.scripts.entry(name.to_owned()).or_insert_with(|| tag.span.clone());
-            if !EXTENSIONS.contains(&name) {
+            if self.scripts.len() < COMPONENTS {
+                self.scripts.entry(name.to_owned()).or_insert_with(|| tag.span.clone());
+            }
+            if !EXTENSIONS.contains(&name) && self.used.len() < COMPONENTS {
                 self.used.push((name.to_owned(), tag.span.clone()));
             }
         } else if tag.value("src") == RUNTIME {
@@ -249,7 +253,7 @@ impl Amp {
             name if name.starts_with("amp-") && !BUILT_IN.contains(&name) && !DISALLOWED.contains(&name) => name,
             _ => return,
         };
-        if self.used.len() < 1_000 {
+        if self.used.len() < COMPONENTS {
             self.used.push((needs.to_owned(), tag.span.clone()));
         }
     }

@@ -13,6 +13,10 @@ use crate::source::Text;
 
 /// Style blocks beyond this are dropped by Gmail.
 const STYLE_BYTES: usize = 16_384;
+/// Braces that `--fix` moves apart in one go; the next run mends more.
+const MENDED: usize = 1_000;
+/// Mistakes after which the rest of a style block is not read: a hostile one has millions.
+const FLAWS: usize = 1_000;
 /// Smallest text that can be read on a phone, in pixels.
 const SMALL_PIXELS: f32 = 12.0;
 
@@ -24,7 +28,9 @@ static VARIABLE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("var(-
 pub struct Css {
     blocks: usize,
     over: Places,
-    double_braces: Vec<usize>,
+    double_braces: Places,
+    /// Where the first of them are, to be mended.
+    mended: Vec<usize>,
     nested: Places,
     syntax: Places,
     syntax_message: &'static str,
@@ -128,15 +134,11 @@ impl Css {
     pub fn report(self, text: &Text, findings: &mut Findings<'_>) {
         let message = format!("{} bytes of style blocks; Gmail drops what goes beyond {STYLE_BYTES}", self.blocks);
         findings.places(&table::STYLE_OVER_16K, text, &self.over, message).limit(self.blocks, STYLE_BYTES);
-        let mut braces = Places::default();
-        for at in &self.double_braces {
-            braces.add(*at..*at + 2);
-        }
         findings
             .places(
                 &table::CSS_DOUBLE_BRACE,
                 text,
-                &braces,
+                &self.double_braces,
                 "`}}` in a style block could be taken for the end of a tag",
             )
             .help("put a blank between the braces")
@@ -145,7 +147,7 @@ impl Css {
                     let raw = text.raw(at + 1);
                     Edit { path: text.path.clone(), bytes: raw..raw, text: " ".to_owned() }
                 };
-                self.double_braces.iter().map(insert).collect()
+                self.mended.iter().map(insert).collect()
             });
         let message = "Gmail drops the whole style block because of this nested at-rule";
         findings.places(&table::CSS_NESTED_AT, text, &self.nested, message).help("give it a style block of its own");
@@ -210,7 +212,9 @@ struct Block<'c> {
 impl Block<'_> {
     fn read(&mut self, css: &mut Css) {
         let bytes = self.css.as_bytes();
-        while let Some(byte) = bytes.get(self.at) {
+        while let Some(byte) = bytes.get(self.at)
+            && css.syntax.count < FLAWS
+        {
             let at = self.at;
             self.at += 1;
             match *byte {
@@ -300,7 +304,11 @@ impl Block<'_> {
         }
         let bytes = self.css.as_bytes();
         if bytes.get(at + 1) == Some(&b'}') {
-            css.double_braces.push(self.span.start + at);
+            let start = self.span.start + at;
+            css.double_braces.add(start..start + 2);
+            if css.mended.len() < MENDED {
+                css.mended.push(start);
+            }
         }
         self.start = at + 1;
     }

@@ -13,6 +13,11 @@ use super::table;
 use crate::diagnostic::Edit;
 use crate::source::{Asset, Folder, Text};
 
+/// Images that `--fix` attaches in one go; the next run mends more.
+const MENDED: usize = 1_000;
+/// References to attachments that are kept in mind; a hostile body has millions.
+const SHOWN: usize = 10_000;
+
 static CID: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("cid:"));
 
 /// What is kept of the images of a body.
@@ -90,9 +95,11 @@ impl Images {
             Target::Empty if may_be_empty => {}
             Target::Empty | Target::Relative | Target::Private | Target::Anchor => {
                 self.relative.add(source.span.clone());
-                self.relative_files.push((address.to_owned(), source.span));
+                if self.relative_files.len() < MENDED {
+                    self.relative_files.push((address.to_owned(), source.span));
+                }
             }
-            Target::Cid => self.cids.push((decoded(&address[4..]), source.span)),
+            Target::Cid => self.shown(&address[4..], source.span),
             Target::Data => self.formatted("a `data:` address", source.span),
             target @ (Target::Http | Target::Https) => {
                 let path = address.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase();
@@ -127,7 +134,13 @@ impl Images {
             }
             let rest = &text[at + 4..];
             let length = rest.find(['"', '\'', ')', ' ', '>', '\n', ';']).unwrap_or(rest.len());
-            self.cids.push((decoded(&rest[..length]), place(at..at + 4 + length)));
+            self.shown(&rest[..length], place(at..at + 4 + length));
+        }
+    }
+
+    fn shown(&mut self, cid: &str, span: Range<usize>) {
+        if self.cids.len() < SHOWN {
+            self.cids.push((decoded(cid), span));
         }
     }
 
@@ -206,6 +219,9 @@ impl Images {
 
 fn unused(folder: &Folder, cids: &[(String, Range<usize>)], findings: &mut Findings<'_>) {
     let in_amp = |name: &str| folder.amp.as_ref().is_some_and(|amp| amp.sent.contains(name));
+    if cids.len() >= SHOWN {
+        return;
+    }
     let dynamic = cids.iter().any(|(cid, _)| super::is_tagged(cid));
     let shown: BTreeSet<&str> = cids.iter().map(|(cid, _)| cid.as_str()).collect();
     for asset in &folder.manifest.inline_attachments {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::findings::{Findings, Places};
 use super::table;
 use super::verdict::{Contract, Variable};
-use crate::desired::tags::{self, Engine, Foreign, Parsed, Tag};
+use crate::desired::tags::{self, Engine, Foreign, Outside, Parsed, Tag};
 use crate::diagnostic::{Diagnostic, Edit, Location};
 use crate::source::{File, Folder, Spot, Text, closest};
 
@@ -112,7 +112,7 @@ fn field(folder: &Folder, spot: &Spot<String>, part: &Part<'_>, findings: &mut F
     }
     let foreign: Vec<_> = part.parsed.foreign.iter().map(|(kind, _)| *kind).collect();
     let outside = tags::outside_braces(part.text);
-    for kind in foreign.into_iter().chain(outside.into_iter().map(|(kind, _)| kind)).collect::<BTreeSet<_>>() {
+    for kind in foreign.into_iter().chain(outside.into_iter().map(|outside| outside.kind)).collect::<BTreeSet<_>>() {
         let message =
             format!("`{}` is another engine's syntax; the simple engine sends it as it stands", kind.example());
         findings.at(&table::FOREIGN_SYNTAX, folder, &spot.place, message);
@@ -135,8 +135,11 @@ fn body(text: &Text, part: &Part<'_>, findings: &mut Findings<'_>) {
         .help("write `{{name}}`")
         .edits(|| blanks(&part.parsed, &text.path, |at| text.raw(at)));
     let mut foreign: BTreeMap<Foreign, Places> = BTreeMap::new();
-    for (kind, span) in part.parsed.foreign.iter().cloned().chain(tags::outside_braces(part.text)) {
-        foreign.entry(kind).or_default().add(span);
+    for (kind, span) in &part.parsed.foreign {
+        foreign.entry(*kind).or_default().add(span.clone());
+    }
+    for Outside { kind, first, count } in tags::outside_braces(part.text) {
+        foreign.insert(kind, Places { first: Some(first), count });
     }
     for (kind, places) in foreign {
         let message =

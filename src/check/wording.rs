@@ -8,6 +8,7 @@ use memchr::memmem::Finder;
 use super::findings::{Findings, Places};
 use super::markup::{Subject, Tag};
 use super::table;
+use crate::desired::tags::MOST;
 use crate::source::Text;
 
 const BLOCKS: [&str; 22] = [
@@ -155,7 +156,8 @@ impl Subject for Wording {
             self.placeholders.add(span.clone());
         }
         self.seen_words = self.seen_words || text.chars().any(char::is_alphanumeric);
-        if TAG.find(text.as_bytes()).is_some() {
+        // No more tags than these are read of a body, so no more places count.
+        if self.visible.len() < 4 * MOST && TAG.find(text.as_bytes()).is_some() {
             self.visible.push(span.clone());
         }
         if self.derive && self.plain.len() <= DERIVED {

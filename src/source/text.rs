@@ -17,7 +17,7 @@ pub struct Text {
     /// Whether the file starts with a byte order mark.
     pub mark: bool,
     /// Offsets in `sent` of the line feeds that are CRLF on disk.
-    crlf: Vec<usize>,
+    crlf: Vec<u32>,
 }
 
 /// Why bytes are no text.
@@ -44,10 +44,11 @@ impl Text {
         }
         let body = if mark { &raw['\u{feff}'.len_utf8()..] } else { &raw };
         let mut sent = String::with_capacity(body.len());
-        let mut crlf = Vec::new();
+        let mut crlf = Vec::with_capacity(memchr::memmem::find_iter(body.as_bytes(), "\r\n").count());
         for (at, piece) in body.split("\r\n").enumerate() {
             if at > 0 {
-                crlf.push(sent.len());
+                // Files are far smaller.
+                crlf.push(u32::try_from(sent.len()).unwrap_or(u32::MAX));
                 sent.push('\n');
             }
             sent.push_str(piece);
@@ -64,7 +65,8 @@ impl Text {
     /// The offset on disk of an offset in `sent`.
     #[must_use]
     pub fn raw(&self, offset: usize) -> usize {
-        let before = self.crlf.partition_point(|at| *at < offset);
+        let offset32 = u32::try_from(offset).unwrap_or(u32::MAX);
+        let before = self.crlf.partition_point(|at| *at < offset32);
         offset + before + if self.mark { '\u{feff}'.len_utf8() } else { 0 }
     }
 

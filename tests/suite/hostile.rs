@@ -154,6 +154,39 @@ fn html_of_every_bad_shape_is_read_in_bounded_time() {
 }
 
 #[test]
+fn a_body_of_ten_megabytes_of_anything_costs_a_bounded_multiple_of_it() {
+    let many = |piece: &str| piece.repeat(9_900_000 / piece.len());
+    for text in [
+        many("&a "),
+        many("{{a|"),
+        many("{{ a }}"),
+        (0..900_000).map(|n| format!("{{{{a{n}}}}}")).collect(),
+        many("{% if %}"),
+        many("${x}"),
+        many("\r\n"),
+        many("<img src=x>"),
+        many("<a href=\"{{a|b}}\">"),
+        format!("<a {}>", many("x=1 ")),
+        format!("<p style=\"{}\">", many(" cid:x")),
+        format!("<a b=\"{}\">", many("'&x; ")),
+        format!("<style>{}", many("@media{a{b:c}}}}")),
+        format!("<style>{}", many("{{")),
+        format!("<style>{}", many("'")),
+    ] {
+        let project = Project::new();
+        project.write("templates/a/manifest.yaml", HEAD);
+        project.write("templates/a/body.html", &text);
+        narrow(&project).stderr_has("1 template checked");
+    }
+    for (engine, text) in [("liquid", many("{% if %}")), ("velocity", many("#if(")), ("velocity", many("${"))] {
+        let project = Project::new();
+        project.write("templates/a/manifest.yaml", format!("{HEAD}headers: {{ X-SVC-Template-Engine: {engine} }}\n"));
+        project.write("templates/a/body.txt", &text);
+        narrow(&project).stderr_has("1 template checked");
+    }
+}
+
+#[test]
 fn strange_bytes_are_named() {
     for (bytes, says) in [
         (b"\xff\xfeh\0i\0".to_vec(), "UTF-16, little endian"),

@@ -1,6 +1,6 @@
 //! Engines whose expressions are the service's business: only the balance of their delimiters and blocks is checked.
 
-use super::Flaw;
+use super::{Flaw, MOST, TOO_MANY};
 
 /// Checks `{{ }}`, `{% %}` and the blocks of liquid.
 #[must_use]
@@ -10,6 +10,10 @@ pub fn liquid(text: &str) -> Vec<Flaw> {
     let mut at = 0;
     while let Some(found) = text[at..].find('{') {
         let start = at + found;
+        if flaws.len().max(blocks.len()) >= MOST {
+            flaws.push(Flaw { span: start..start + 1, message: TOO_MANY });
+            break;
+        }
         let output = text[start..].starts_with("{{");
         if !output && !text[start..].starts_with("{%") {
             at = start + 1;
@@ -63,6 +67,10 @@ pub fn velocity(text: &str) -> Vec<Flaw> {
     let mut flaws = Vec::new();
     let mut blocks: Vec<usize> = Vec::new();
     for (start, mark) in text.match_indices(['$', '#']) {
+        if flaws.len().max(blocks.len()) >= MOST {
+            flaws.push(Flaw { span: start..start + 1, message: TOO_MANY });
+            break;
+        }
         let rest = &text[start + 1..];
         if mark == "$" {
             let opens = rest.starts_with('{') || rest.starts_with("!{");

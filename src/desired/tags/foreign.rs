@@ -45,9 +45,20 @@ impl Foreign {
     }
 }
 
+/// One syntax in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outside {
+    /// Which one.
+    pub kind: Foreign,
+    /// The bytes of the first.
+    pub first: Range<usize>,
+    /// How many there are.
+    pub count: usize,
+}
+
 /// Finds the syntaxes that do not start with `{{`: the first place of each, and how many there are.
 #[must_use]
-pub fn outside_braces(text: &str) -> Vec<(Foreign, Range<usize>)> {
+pub fn outside_braces(text: &str) -> Vec<Outside> {
     let mut found = Vec::new();
     if !may_be(text.as_bytes()) {
         return found;
@@ -80,23 +91,19 @@ fn may_be(bytes: &[u8]) -> bool {
     memchr::memchr3_iter(b'%', b'|', b'$', bytes).any(opens) || memmem::find(bytes, b"[[").is_some()
 }
 
-fn all(
-    text: &str,
-    open: &str,
-    close: &str,
-    kind: Foreign,
-    is: impl Fn(&str) -> bool,
-    found: &mut Vec<(Foreign, Range<usize>)>,
-) {
+fn all(text: &str, open: &str, close: &str, kind: Foreign, is: impl Fn(&str) -> bool, found: &mut Vec<Outside>) {
+    let mut seen: Option<Outside> = None;
     for start in memmem::find_iter(text.as_bytes(), open.as_bytes()) {
         let from = start + open.len();
         let window = super::window(&text[from..]);
         if let Some(end) = window.find(close)
             && is(&window[..end])
         {
-            found.push((kind, start..from + end + close.len()));
+            let first = start..from + end + close.len();
+            seen.get_or_insert(Outside { kind, first, count: 0 }).count += 1;
         }
     }
+    found.extend(seen);
 }
 
 #[cfg(test)]
@@ -105,7 +112,7 @@ mod tests {
 
     #[test]
     fn each_syntax_is_found_and_lookalikes_are_not() {
-        let kinds = |text: &str| outside_braces(text).into_iter().map(|(kind, _)| kind).collect::<Vec<_>>();
+        let kinds = |text: &str| outside_braces(text).into_iter().map(|outside| outside.kind).collect::<Vec<_>>();
         assert_eq!(
             kinds("{% if x %} *|FNAME|* <%= x %> [[name]] ${name}"),
             [Foreign::Percent, Foreign::StarPipe, Foreign::AnglePercent, Foreign::Bracket, Foreign::Dollar]

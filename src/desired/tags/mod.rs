@@ -10,7 +10,7 @@ mod simple;
 use std::ops::Range;
 
 pub use balance::{liquid, velocity};
-pub use foreign::{Foreign, outside_braces};
+pub use foreign::{Foreign, Outside, outside_braces};
 pub use simple::simple;
 
 /// What substitutes the tags, as `X-SVC-Template-Engine` says.
@@ -104,6 +104,13 @@ pub struct Parsed<'t> {
 
 /// Longest piece between two delimiters that is taken for one tag; it keeps a hostile text from being read over and over.
 const LONGEST: usize = 400;
+
+/// Tags, and mistakes of one sort, that are kept of one text. No mail has as many, and a hostile one has millions: what follows is not read,
+/// and a flaw says so.
+pub const MOST: usize = 20_000;
+
+/// What the flaw says.
+const TOO_MANY: &str = "there are more than 20,000 merge tags; what follows is not read";
 
 /// The rest of the line, as far as one tag may reach.
 fn window(rest: &str) -> &str {

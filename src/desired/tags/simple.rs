@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use memchr::{memchr2, memmem};
 
-use super::{Flaw, Foreign, Operator, Parsed, Tag};
+use super::{Flaw, Foreign, MOST, Operator, Parsed, TOO_MANY, Tag};
 
 /// Deepest nesting of tags.
 const DEPTH: usize = 32;
@@ -33,6 +33,11 @@ impl<'t> Parser<'t> {
     fn run(&mut self) {
         let bytes = self.text.as_bytes();
         loop {
+            let Parsed { tags, flaws, foreign } = &self.parsed;
+            if tags.len().max(flaws.len()).max(foreign.len()) >= MOST {
+                self.flaw(self.at..self.text.ceil_char_boundary(self.at + 1).min(self.text.len()), TOO_MANY);
+                break;
+            }
             if self.open.is_empty() {
                 match memmem::find(&bytes[self.at..], b"{{") {
                     Some(found) => self.at += found,
@@ -228,6 +233,16 @@ mod tests {
             let parsed = simple(text);
             let flaw = parsed.flaws.first().unwrap_or_else(|| panic!("{text}: {parsed:?}"));
             assert!(flaw.message.contains(says), "{text}: {flaw:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_of_nothing_but_tags_is_read_up_to_a_point_and_a_flaw_says_so() {
+        for piece in ["{{a}}", "{{", "{{{a}}}", "{{a.b}}", "{{é"] {
+            let text = piece.repeat(MOST * 3);
+            let parsed = simple(&text);
+            assert!(parsed.tags.len().max(parsed.flaws.len()).max(parsed.foreign.len()) <= MOST + 1, "{piece}");
+            assert_eq!(parsed.flaws.last().map(|flaw| flaw.message), Some(TOO_MANY), "{piece}");
         }
     }
 
