@@ -1,6 +1,7 @@
 //! The rows of the table. Each measures one promise of the performance design and its peer.
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use super::bucket::{Bucket, Fate, Honesty};
 use super::hash;
@@ -24,6 +25,7 @@ type Row = (&'static str, &'static str, fn(&Bench) -> Vec<Line>);
 pub const ROWS: &[Row] = &[
     ("start", "start against `git --version`", start),
     ("validate", "uncached validate against hashing every file; memory", validate),
+    ("peers", "uncached validate against `b3sum` and `rg`, where they are installed", peers),
     ("growth", "uncached validate of 1,000 and 10,000 folders", growth),
     ("changed", "validate of one changed folder", changed),
     ("latency", "apply of 1,000 new templates to a service that answers in 50 ms", latency),
@@ -82,6 +84,28 @@ fn validate(bench: &Bench) -> Vec<Line> {
         ),
         Line::new("memory of that", 80.0, ours.memory, " MB", "largest resident set".to_owned()),
     ]
+}
+
+/// The programs that people know, one process per core.
+fn peers(bench: &Bench) -> Vec<Line> {
+    let project = bench.project(10_000);
+    let ours = project.task(&["validate", "-q", "--no-cache"]);
+    let installed = |name: &str| Command::new(name).arg("--version").output().is_ok();
+    let spread = |command: &str| {
+        let script = format!("find templates -type f -print0 | xargs -0 -n 1000 -P \"$(nproc)\" {command}");
+        Task::new(&project.folder, "sh", &["-c", &script])
+    };
+    let mut lines = Vec::new();
+    for (name, task) in [("b3sum", spread("b3sum")), ("rg", spread("rg --count --text --fixed-strings '{{' --"))] {
+        if installed(name) {
+            let [ours, peer] = medians(bench.rounds, [&ours, &task]);
+            let work = format!("`validate` of 10,000, nothing cached, against `{name}`");
+            lines.push(Line::new(work, 1.5, ratio(ours, peer), "×", versus(ours, peer)));
+        } else {
+            eprintln!("  `{name}` is not installed");
+        }
+    }
+    lines
 }
 
 fn growth(bench: &Bench) -> Vec<Line> {
