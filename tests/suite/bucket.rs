@@ -212,8 +212,14 @@ fn cut() -> Response {
     Response::builder().header("content-length", "1000").body(axum::body::Body::from_stream(broken)).unwrap()
 }
 
+/// The one bucket that there is not.
+pub const NO_BUCKET: &str = "nobucket";
+
 async fn carry(store: &Store, method: &Method, uri: &Uri, headers: &HeaderMap, bytes: Bytes) -> Response {
     let key = decoded(uri.path().trim_start_matches('/'));
+    if key.split('/').next() == Some(NO_BUCKET) {
+        return (StatusCode::NOT_FOUND, "<Error><Code>NoSuchBucket</Code></Error>").into_response();
+    }
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     match *method {
         Method::GET if uri.query().is_some_and(|query| query.contains("list-type=2")) => list(store, uri),

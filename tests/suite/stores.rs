@@ -6,7 +6,7 @@
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::bucket::{Bucket, Dialect, Fate, Honesty};
+use crate::bucket::{Bucket, Dialect, Fate, Honesty, NO_BUCKET};
 use crate::support::{Outcome, Project};
 
 const ID: &str = "6f2b0000-0000-4000-8000-0000000000";
@@ -181,6 +181,18 @@ fn an_apply_writes_to_google_once_a_second() {
     let refused = bucket.refused().split_off(before);
     // The first write follows that of `state init`, and waits in growing steps; after it every write keeps its distance.
     assert!(refused.len() <= 5, "{refused:#?}");
+}
+
+#[test]
+fn a_bucket_that_is_not_there_is_no_empty_place() {
+    for dialect in [Dialect::S3, Dialect::Google] {
+        let bucket = Bucket::speaking(dialect, Honesty::Atomic);
+        let place = bucket.place("local").replace("bucket", NO_BUCKET);
+        let project = with(project(&place).template("welcome"), &bucket.variables());
+        for command in [&["state", "show"][..], &["state", "init"], &["apply", "--yes"]] {
+            let _ = project.run(command).exits(1).stderr_has("no such bucket").lacks("state init");
+        }
+    }
 }
 
 #[test]

@@ -73,6 +73,9 @@ impl Bucket {
             object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => {
                 Reply::Refused(format!("{} (credentials: {})", words(error), self.from))
             }
+            object_store::Error::NotFound { .. } if lacks_bucket(error) => {
+                Reply::Refused("there is no such bucket or container".to_owned())
+            }
             object_store::Error::NotFound { .. }
             | object_store::Error::NotImplemented { .. }
             | object_store::Error::InvalidPath { .. } => Reply::Refused(words(error)),
@@ -127,6 +130,8 @@ impl Bucket {
 
     async fn load(&self, name: &str) -> object_store::Result<Option<(Vec<u8>, Token)>> {
         let found = match self.store.get(&self.path(name)).await {
+            // A bucket that is not there is no empty place.
+            Err(error @ object_store::Error::NotFound { .. }) if lacks_bucket(&error) => return Err(error),
             Err(object_store::Error::NotFound { .. }) => return Ok(None),
             other => other?,
         };
@@ -268,6 +273,12 @@ impl Bucket {
         }
         Err(Error::Store { place: self.place.clone(), why: format!("nothing can be written: {failure}") })
     }
+}
+
+/// Whether it is the bucket that was not found, and not the object: the stores have a code for it.
+fn lacks_bucket(error: &object_store::Error) -> bool {
+    let text = words(error);
+    ["NoSuchBucket", "ContainerNotFound"].iter().any(|code| text.contains(code))
 }
 
 /// An error with its causes, in one line.
