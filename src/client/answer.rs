@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use reqwest::header::{DATE, HeaderValue, LOCATION, RETRY_AFTER};
 use reqwest::{Response, StatusCode};
+use secrecy::SecretString;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -30,6 +31,28 @@ const QUOTE_CHARS: usize = 120;
 /// The `Date` header.
 pub(super) fn date(response: &Response) -> Option<SystemTime> {
     httpdate::parse_http_date(response.headers().get(DATE)?.to_str().ok()?).ok()
+}
+
+/// What [`super::Client`] makes of an answer of the template call that came by another way: its id. For the fuzz target of answers.
+///
+/// # Errors
+///
+/// [`SendError`] says what may have happened.
+pub async fn id_of(response: Response, key: SecretString, timeouts: Timeouts) -> Result<Id, SendError> {
+    read_id(response, &ApiKey::new(key), timeouts).await
+}
+
+/// As [`id_of`], for any other operation.
+///
+/// # Errors
+///
+/// [`SendError`] says what may have happened.
+pub async fn value_of<T: DeserializeOwned>(
+    response: Response,
+    key: SecretString,
+    timeouts: Timeouts,
+) -> Result<T, SendError> {
+    read(response, &ApiKey::new(key), timeouts).await
 }
 
 /// Reads the answer of any operation but the template call.

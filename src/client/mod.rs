@@ -4,7 +4,7 @@
 //! redirect is followed, nothing is sent again in here, and the API key leaves in a header only.
 
 mod address;
-mod answer;
+pub mod answer;
 pub mod body;
 pub mod retry;
 mod secret;
