@@ -6,11 +6,13 @@ use super::report::{concise, findings_json, github, gitlab, junit, sarif, snippe
 use super::{Context, Exit, checked, fix};
 use crate::diagnostic::Profile;
 use crate::source::{FILE, MANIFEST, Only, Project};
+use crate::untrusted::Untrusted;
 
 /// Check the templates offline: no key, no network, no state
 #[derive(Debug, clap::Args)]
 pub struct ValidateArgs {
-    /// Files or folders, as pre-commit hands them; only the templates they belong to are checked
+    /// Files or folders, also deleted ones; only the templates they belong to are checked, and their names are not compared with the
+    /// names of the others
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// The form of the findings
@@ -100,6 +102,12 @@ pub fn run(context: &Context, args: &ValidateArgs) -> anyhow::Result<Exit> {
         }
         Format::Github => context.terminal.stream(|out| github::write(out, &prefix, &checked.findings))?,
         Format::Gitlab => context.terminal.stream(|out| gitlab::write(out, &prefix, &checked.findings))?,
+    }
+    if narrowed.is_some() && checked.folders.is_empty() && checked.findings.is_empty() {
+        let shown = |path: &PathBuf| format!("`{}`", Untrusted(&path.to_string_lossy()).line());
+        let paths: Vec<String> = args.paths.iter().take(3).map(shown).collect();
+        let more = if args.paths.len() > 3 { ", …" } else { "" };
+        context.terminal.warn(format_args!("no template belongs to {}{more}", paths.join(", ")));
     }
     let count = checked.folders.len();
     let templates = if count == 1 { "template" } else { "templates" };

@@ -114,6 +114,15 @@ fn the_examples_pass_every_default_rule() {
 }
 
 #[test]
+fn a_path_without_a_template_is_named() {
+    let project = Project::new().template("welcome");
+    let outcome = project.run(["validate", "templates/welcom", "../elsewhere"]).exits(0);
+    outcome.stderr_has("no template belongs to `templates/welcom`, `../elsewhere`").stderr_has("0 templates checked");
+    // A deleted file of a template that is there is not worth a word.
+    project.run(["validate", "templates/welcome/gone.png"]).exits(0).lacks("no template belongs");
+}
+
+#[test]
 fn a_manifest_under_another_name_is_not_passed_over() {
     let project = Project::new().template("welcome").template("hello");
     let manifest = project.read("templates/hello/manifest.yaml");
