@@ -20,6 +20,9 @@ fuzz_target!(|data: &[u8]| {
         Text::new(path, bytes).ok()
     };
     let (html, plaintext, amp) = (next("body.html"), next("body.txt"), next("body.amp.html"));
+    // A body that is no text is there nevertheless.
+    let mut names: Vec<String> = raw.iter().filter_map(|(path, _)| path.strip_prefix("templates/a/")).map(str::to_owned).collect();
+    names.extend(["logo.png".to_owned(), "manifest.yaml".to_owned()]);
     let empty = |path: &str| Text::empty(path.to_owned());
     let folder = Folder {
         key: "a".parse().expect("a key"),
@@ -33,7 +36,7 @@ fuzz_target!(|data: &[u8]| {
         amp,
         attachments: Vec::new(),
         inline_attachments: Vec::new(),
-        names: vec!["logo.png".to_owned(), "manifest.yaml".to_owned()],
+        names,
         problems: Vec::new(),
         touched: Touched::default(),
     };

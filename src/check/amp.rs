@@ -191,7 +191,7 @@ impl Subject for Amp {
     fn text(&mut self, text: &str, span: &Range<usize>, raw: &str) {
         if raw == "style" && self.in_custom {
             self.custom += text.len();
-            if let Some(found) = important(text) {
+            if let Some(found) = important(text).filter(|_| text.len() == span.len()) {
                 let at = span.start + found.start..span.start + found.end;
                 self.refuse(at, || "`!important`".to_owned());
             }

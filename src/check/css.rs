@@ -61,7 +61,8 @@ impl Subject for Css {
     }
 
     fn text(&mut self, text: &str, span: &Range<usize>, raw: &str) {
-        if raw == "style" {
+        // A NUL is read as a longer sign, so that no place after it would be right; it is an error of its own.
+        if raw == "style" && text.len() == span.len() {
             self.block(text, span);
         }
     }
@@ -243,7 +244,8 @@ impl Block<'_> {
         let near = &self.css[at..self.css.floor_char_boundary(at + 200)];
         let end = near.find("}}").filter(|end| !near[..*end].contains([':', ';', '\n']));
         if let Some(end) = end {
-            self.at = at + end + 2;
+            let three = near.starts_with("{{{") && near[end..].starts_with("}}}");
+            self.at = at + end + if three { 3 } else { 2 };
         }
         end.is_some()
     }

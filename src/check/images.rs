@@ -53,7 +53,7 @@ impl Subject for Images {
     }
 
     fn text(&mut self, text: &str, span: &Range<usize>, raw: &str) {
-        if raw == "style" {
+        if raw == "style" && text.len() == span.len() {
             let start = span.start;
             self.references(text, |at| start + at.start..start + at.end);
         }

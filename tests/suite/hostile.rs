@@ -201,6 +201,17 @@ fn strange_bytes_are_named() {
 }
 
 #[test]
+fn a_nul_in_a_style_block_moves_no_edit() {
+    // Found by fuzzing: a NUL is read as a sign of three bytes.
+    let project = Project::new().template("a");
+    let style = format!("<style>@media a{{.b{{c:d}}}}{}@media e{{.f{{g:h}}}}</style>", "\0".repeat(200));
+    let text = project.read("templates/a/body.html").replace("</head>", &format!("{style}</head>"));
+    project.write("templates/a/body.html", &text);
+    project.run(["validate", "--fix", "--yes"]).exits(3).stdout_has("U+0000");
+    assert_eq!(project.read("templates/a/body.html"), text);
+}
+
+#[test]
 fn a_pipe_a_device_and_a_socket_are_not_waited_for() {
     let project = Project::new().template("a");
     let manifest = project.read("templates/a/manifest.yaml");
