@@ -160,7 +160,9 @@ impl<'t> Parser<'t> {
         let span = start..self.at;
         let dotted = follows.starts_with(['.', '[', '(']) && !name.is_empty();
         let keyword = KEYWORDS.contains(&name) && self.text[..next].ends_with(char::is_whitespace);
-        if keyword {
+        if name == "else" && next > start + 2 + name.len() {
+            self.parsed.foreign.push((Foreign::Block, span));
+        } else if keyword {
             self.parsed.foreign.push((Foreign::Go, span));
         } else if dotted {
             self.parsed.foreign.push((Foreign::Dotted, span));
@@ -251,6 +253,7 @@ mod tests {
         for (text, kind) in [
             ("{{#if x}}", Foreign::Block),
             ("{{/if}}", Foreign::Block),
+            ("{{else if x}}", Foreign::Block),
             ("{{{x}}}", Foreign::TripleBrace),
             ("{{a.b}}", Foreign::Dotted),
             ("{{a.b | upcase}}", Foreign::Dotted),
