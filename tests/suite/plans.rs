@@ -120,6 +120,29 @@ fn the_page_holds_both_mails_in_frames_that_can_do_nothing() {
     }
 }
 
+#[test]
+fn the_page_says_what_it_does_not_show() {
+    let project = Project::copy_of(&crate::support::repository().join("examples"));
+    project.run(["apply", "--yes"]).exits(0);
+    let mail = "templates/order-status";
+    // Another picture under the same name, and another sentence in the part that needs scripts.
+    let mut picture = std::fs::read(project.path(&format!("{mail}/logo.png"))).unwrap();
+    picture.push(0);
+    project.write(&format!("{mail}/logo.png"), picture);
+    let amp = project.read(&format!("{mail}/body.amp.html"));
+    project.write(&format!("{mail}/body.amp.html"), amp.replace("is on its way", "is on the way"));
+    let page = project.run(["plan", "--format", "html"]).exits(0).stdout;
+    let frames: Vec<&str> = page.split("<figure>").skip(1).collect();
+    let [before, now] = frames[..] else { panic!("{} frames", frames.len()) };
+    assert!(before.contains("only size and digest are kept. Not shown: <code>logo.png</code>"), "{before}");
+    assert!(!before.contains("data:image/png") && now.contains("data:image/png"));
+    assert!(!now.contains("Not shown"), "{now}");
+    assert!(page.contains("run nothing and load nothing"));
+    let (_, amp) = page.split_once("<h3>amp ").unwrap();
+    assert!(amp.contains("Not rendered: AMP shows nothing before its scripts have run"), "{amp}");
+    assert!(amp.contains("is on <del>its</del><ins>the</ins> way"), "{amp}");
+}
+
 /// Two environments, each with a built-in service and overrides of its own.
 fn two_environments() -> Project {
     Project::empty().file(

@@ -64,6 +64,13 @@ impl Mails {
         self.mails.insert(key.clone(), Mail { old, new: Content::from(new) });
     }
 
+    /// The inline pictures that a mail shows and that are not at hand, by name: of a mail as it was only those are that the new one still has.
+    fn missing<'a>(&self, content: &'a Content) -> Vec<&'a str> {
+        let html = content.html.as_deref().unwrap_or_default();
+        let files = content.inline_attachments.iter().filter(|file| !self.pictures.contains_key(&file.digest));
+        files.map(|file| file.name.as_str()).filter(|name| html.contains(&format!("cid:{name}"))).collect()
+    }
+
     /// The HTML of a mail with its inline pictures in it. A picture that only the earlier mail has is not at hand.
     fn page(&self, content: &Content) -> Option<String> {
         // No policy governs the connections that a browser opens in advance.
@@ -149,6 +156,9 @@ fn notes(plan: &Plan, mails: &Mails) -> Markup {
                 " has the same content; to keep the id, write " code { "moved_from: " (text(from)) } " into its manifest."
             }
         }
+        @if !mails.mails.is_empty() {
+            p.dim { "The mails below are shown in frames that run nothing and load nothing: pictures and fonts from the web are missing in them." }
+        }
         @if mails.left_out > 0 {
             p.note { (count(mails.left_out, "mail")) " not rendered, so that the page stays within 24 MB; their texts are below." }
         }
@@ -187,7 +197,9 @@ fn card(step: &Step, detail: Option<&Detail>, mails: &Mails) -> Markup {
             @if let Some(Detail::Unknown) = detail {
                 p.dim { "What the service has is not known, so there is nothing to compare with." }
             }
-            @if let Some(changes) = detail.and_then(Detail::changes) { (fields(changes)) }
+            @if let Some(changes) = detail.and_then(Detail::changes) {
+                (fields(changes, matches!(detail, Some(Detail::New(_)))))
+            }
             @if let Some(mail) = mails.mails.get(&step.key) { (frames(mail, mails)) }
             @if let Some(changes) = detail.and_then(Detail::changes) {
                 @for change in &changes.parts { (part(change)) }
@@ -197,7 +209,8 @@ fn card(step: &Step, detail: Option<&Detail>, mails: &Mails) -> Markup {
     }
 }
 
-fn fields(changes: &Changes) -> Markup {
+/// A table of old and new; of a new template, which had nothing, only of what it has.
+fn fields(changes: &Changes, is_new: bool) -> Markup {
     let value = |value: &Option<String>| match value.as_deref() {
         None => html! { span.dim { "none" } },
         Some("") => html! { span.dim { "empty" } },
@@ -206,10 +219,10 @@ fn fields(changes: &Changes) -> Markup {
     html! {
         @if !changes.fields.is_empty() {
             div.scroll { table {
-                thead { tr { th scope="col" { "Field" } th scope="col" { "Before" } th scope="col" { "Now" } } }
+                thead { tr { th scope="col" { "Field" } @if !is_new { th scope="col" { "Before" } } th scope="col" { "Now" } } }
                 tbody {
                     @for change in &changes.fields {
-                        tr { th scope="row" { (text(&change.field)) } td.old { (value(&change.old)) } td.new { (value(&change.new)) } }
+                        tr { th scope="row" { (text(&change.field)) } @if !is_new { td.old { (value(&change.old)) } } td.new { (value(&change.new)) } }
                     }
                 }
             } }
@@ -219,26 +232,37 @@ fn fields(changes: &Changes) -> Markup {
 
 fn frames(mail: &Mail, mails: &Mails) -> Markup {
     let (old, new) = (mail.old.as_ref().and_then(|old| mails.page(old)), mails.page(&mail.new));
-    let same = old == new;
+    let (was, is) = (mail.old.as_ref().map(|old| mails.missing(old)).unwrap_or_default(), mails.missing(&mail.new));
+    // A picture that is not at hand may be the one thing that changes.
+    let same = old == new && was.is_empty();
     html! {
         @if same && new.is_some() {
-            details { summary { "How it looks (as before)" } div.frames { (frame("Before and now", new.as_deref())) } }
+            details { summary { "How it looks (as before)" } div.frames { (frame("Before and now", new.as_deref(), &is, NOT_READ)) } }
         } @else if old.is_some() || new.is_some() {
             details open { summary { "How it looks" } div.frames {
-                @if mail.old.is_some() { (frame("Before", old.as_deref())) }
-                (frame("Now", new.as_deref()))
+                @if mail.old.is_some() { (frame("Before", old.as_deref(), &was, NOT_KEPT)) }
+                (frame("Now", new.as_deref(), &is, NOT_READ))
             } }
         }
     }
 }
 
-fn frame(title: &str, page: Option<&str>) -> Markup {
+/// Why a picture of a mail as it was is not shown.
+const NOT_KEPT: &str = "Changed or gone since, and of files only size and digest are kept. Not shown: ";
+
+/// Why a picture of a mail as it will be is not shown.
+const NOT_READ: &str = "Too large for this page, or no picture. Not shown: ";
+
+fn frame(title: &str, page: Option<&str>, missing: &[&str], why: &str) -> Markup {
     html! {
         figure {
             figcaption { (title) }
             @match page {
                 Some(page) => iframe sandbox="" loading="lazy" title=(title) srcdoc=(page) {},
                 None => p.dim { "no html" },
+            }
+            @if !missing.is_empty() {
+                p.dim.missing { (why) @for (n, name) in missing.iter().enumerate() { @if n > 0 { ", " } code { (text(name)) } } }
             }
         }
     }
@@ -249,6 +273,9 @@ fn part(change: &PartChange) -> Markup {
     let (removed, added) = change.lines();
     html! {
         h3 { (change.part.word()) " " span.dim { (size(change.old_bytes)) " → " (size(change.new_bytes)) } }
+        @if change.part == Part::Amp {
+            p.dim { "Not rendered: AMP shows nothing before its scripts have run, and nothing runs in this page. A reader without AMP sees the html part." }
+        }
         @if change.not_compared { p.dim { "Too large to compare line by line." } }
         @else {
             // Of a plain text, the source is the words.
