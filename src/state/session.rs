@@ -76,8 +76,10 @@ impl Session {
         force: bool,
         mut tell: impl FnMut(&Waiting),
     ) -> Result<Self, Error> {
-        // Whoever has no state must not get a folder made for it.
-        load(&register, &place).await?;
+        // Whoever has no state must not get a folder made for it by the lock.
+        if !register.terms().lease {
+            load(&register, &place).await?;
+        }
         wait_for_lock(&register, &place, &run, timeout, &mut tell).await?;
         // In this order: a run that is at work may write a snapshot and name it in between, and none can be newer than a head that is read later.
         let listed = register.bases().await;
