@@ -95,7 +95,7 @@ fn parts(folder: &Folder, findings: &mut findings::Findings<'_>) -> Contract {
     if let Some(amp) = &folder.amp {
         amp::check(amp, findings);
     }
-    textpart::check(folder, folder.html.as_ref().map(|_| &links), &wording.plain, findings);
+    textpart::check(folder, folder.html.as_ref().map(|_| &links), &wording.plain, engine, findings);
     tags::check(folder, engine, &wording.visible, findings)
 }
 

@@ -3,6 +3,7 @@
 use super::findings::Findings;
 use super::table;
 use super::{links::Links, wording};
+use crate::desired::tags::{self, Engine};
 use crate::diagnostic::{Diagnostic, Edit, Location};
 use crate::source::Folder;
 
@@ -12,10 +13,10 @@ const FEW_LINKS: usize = 10;
 const SUBJECT: usize = 150;
 
 /// Checks the plain text against the html.
-pub fn check(folder: &Folder, links: Option<&Links>, derived: &str, findings: &mut Findings<'_>) {
+pub fn check(folder: &Folder, links: Option<&Links>, derived: &str, engine: Engine, findings: &mut Findings<'_>) {
     subject(folder, findings);
     match (&folder.plaintext, &folder.html) {
-        (None, Some(html)) => missing(folder, &html.path, derived, findings),
+        (None, Some(html)) => missing(folder, &html.path, derived, engine, findings),
         (Some(text), _) => {
             if let Some(what) = wording::placeholder(&text.sent) {
                 let at = text.sent.to_lowercase().find(&what.to_lowercase()).unwrap_or(0);
@@ -55,7 +56,7 @@ fn markup(text: &str) -> Option<usize> {
     memchr::memchr2_iter(b'<', b'&', bytes).find(|at| pieces.iter().any(|piece| starts(*at, piece)))
 }
 
-fn missing(folder: &Folder, html: &str, derived: &str, findings: &mut Findings<'_>) {
+fn missing(folder: &Folder, html: &str, derived: &str, engine: Engine, findings: &mut Findings<'_>) {
     // A body that is named and could not be read has its finding already.
     if folder.manifest.body.plaintext.is_some() || folder.names.iter().any(|name| name == "body.txt") {
         return;
@@ -63,12 +64,23 @@ fn missing(folder: &Folder, html: &str, derived: &str, findings: &mut Findings<'
     let message = "there is no plain-text body beside the html";
     let mut finding = Diagnostic::new(&table::PLAINTEXT_MISSING, Location::whole(html), message)
         .help("add body.txt; `letterpress validate --fix` derives one");
-    let derived = derived.trim();
+    let derived = without_blanks(derived.trim(), engine);
     if !derived.is_empty() {
         let path = format!("{}/body.txt", folder.path);
         finding.edits = vec![Edit { path, bytes: 0..0, text: format!("{derived}\n") }];
     }
     findings.push(finding);
+}
+
+/// A text with its tags as `tag-whitespace` wants them: what a fix writes needs no other fix.
+fn without_blanks(text: &str, engine: Engine) -> String {
+    let mut out = text.to_owned();
+    if engine == Engine::Simple {
+        let mut blanks: Vec<_> = tags::simple(text).tags.into_iter().filter_map(|tag| tag.blanks).flatten().collect();
+        blanks.sort_by_key(|span| std::cmp::Reverse(span.start));
+        blanks.into_iter().for_each(|span| out.replace_range(span, ""));
+    }
+    out
 }
 
 fn subject(folder: &Folder, findings: &mut Findings<'_>) {

@@ -232,6 +232,19 @@ fn json_carries_the_contract_of_each_template() {
 }
 
 #[test]
+fn what_a_fix_writes_needs_no_other_fix() {
+    let project = Project::new().template("welcome");
+    let manifest = project.read("templates/welcome/manifest.yaml");
+    project.write("templates/welcome/manifest.yaml", format!("{manifest}variables: [name, code] # both\n"));
+    let html = "<p>Hello {{ name }}, your code is {{code|{{ name }}}}.</p>";
+    project.write("templates/welcome/body.html", html);
+    std::fs::remove_file(project.path("templates/welcome/body.txt")).unwrap();
+    project.run(["validate", "--fix", "--yes"]).exits(0).stderr_has("mended 2 files");
+    assert_eq!(project.read("templates/welcome/body.txt"), "Hello {{name}}, your code is {{code|{{name}}}}.\n");
+    project.run(["validate", "--fix", "--yes"]).exits(0).stderr_has("nothing to mend").stderr_has("no findings");
+}
+
+#[test]
 fn a_misspelt_tag_is_one_finding() {
     let project = Project::new().template("welcome");
     let manifest = project.read("templates/welcome/manifest.yaml");
