@@ -21,7 +21,7 @@ mod textpart;
 mod verdict;
 mod wording;
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::desired::tags::Engine;
@@ -30,7 +30,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::{Folder, Problem, Walk};
 
 pub use findings::{Levels, finding, sorted};
-pub use verdict::{Contract, Variable, Verdict};
+pub use verdict::{Contract, Packed, Variable, Verdict};
 
 /// What a run of checks is given.
 #[derive(Debug, Clone)]
@@ -64,7 +64,7 @@ pub fn folder(mut folder: Folder, rules: &Rules<'_>) -> Verdict {
     assets::request(&folder.manifest_path(), &template, request_bytes, &mut findings);
     let found = findings.take();
     let kept = allow::apply(found, allows, &mut findings);
-    let mut verdict = Verdict { findings: findings.finish(kept), name, contract, row: None };
+    let mut verdict = Verdict { findings: findings.finish(kept), name, contract: Packed::of(&contract), row: None };
     if !verdict.has_error() {
         let digest = template.digest();
         verdict.row = Some(Row { name: template.name, digest, request_bytes, adopt, moved_from });
@@ -186,11 +186,11 @@ fn moved_from(folder: &Folder, findings: &mut findings::Findings<'_>) -> Option<
     }
 }
 
-/// The verdicts of a whole walk, by key, with the findings that need all of them.
+/// The verdicts of a whole walk, with the findings that need all of them.
 #[derive(Debug, Default)]
 pub struct Tree {
-    /// One verdict per template folder.
-    pub verdicts: BTreeMap<Key, Verdict>,
+    /// One verdict per template folder, by key: sorted, and each key once.
+    pub verdicts: Vec<(Key, Verdict)>,
     /// Findings about the tree itself, sorted.
     pub findings: Vec<Diagnostic>,
 }
@@ -202,28 +202,31 @@ pub fn tree(walk: Walk<Verdict>, levels: &Levels) -> Tree {
     let mut findings: Vec<Diagnostic> = walk.problems.into_iter().map(|problem: Problem| finding(problem)).collect();
     let mut folders = walk.folders;
     folders.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
-    let mut by_case: BTreeMap<String, Key> = BTreeMap::new();
-    let mut by_name: BTreeMap<String, String> = BTreeMap::new();
-    for (key, path, verdict) in folders {
+    // Neither map is gone through, so their order reaches nobody.
+    let mut by_case: HashMap<String, &Key> = HashMap::with_capacity(folders.len());
+    let mut by_name: HashMap<&str, &str> = HashMap::with_capacity(folders.len());
+    for (key, path, verdict) in &folders {
         let folded = key.as_str().to_lowercase();
         if let Some(first) = by_case.get(&folded) {
             let message = format!("`{key}` and `{first}` are one folder where case or Unicode form does not count");
-            let location = crate::diagnostic::Location::whole(path);
+            let location = crate::diagnostic::Location::whole(path.clone());
             findings.push(Diagnostic::new(&table::KEY_INVALID, location, message).help("rename one of them"));
         } else {
-            by_case.insert(folded, key.clone());
+            by_case.insert(folded, key);
         }
         if let Some((name, location)) = &verdict.name {
-            if let Some(first) = by_name.get(name) {
+            if let Some(first) = by_name.get(name.as_str()) {
                 let message = format!("`{name}` is also the name of {first}");
                 let finding = Diagnostic::new(&table::NAME_DUPLICATE, location.clone(), message);
                 findings.push(finding.help("give each template a name of its own"));
             } else {
-                by_name.insert(name.clone(), location.path.clone());
+                by_name.insert(name, &location.path);
             }
         }
-        tree.verdicts.entry(key).or_insert(verdict);
     }
+    // The first of two with the same key counts.
+    folders.dedup_by(|after, before| after.0 == before.0);
+    tree.verdicts = folders.into_iter().map(|(key, _, verdict)| (key, verdict)).collect();
     for finding in &mut findings {
         finding.severity = levels.of(finding.rule, finding.severity);
     }

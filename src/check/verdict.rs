@@ -19,7 +19,7 @@ pub struct Verdict {
     #[serde(with = "kept")]
     pub findings: Vec<Diagnostic>,
     /// The variables that the template needs.
-    pub contract: Contract,
+    pub contract: Packed,
 }
 
 impl Verdict {
@@ -37,6 +37,25 @@ pub struct Contract {
     pub engine: String,
     /// By name.
     pub variables: BTreeMap<String, Variable>,
+}
+
+/// A contract as text: one piece of memory where the value has a dozen, since hardly any run asks for it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Packed(String);
+
+impl Packed {
+    /// Packs a contract.
+    #[must_use]
+    pub fn of(contract: &Contract) -> Self {
+        // Maps with names as keys can always be written.
+        Self(serde_json::to_string(contract).unwrap_or_default())
+    }
+
+    /// The contract.
+    #[must_use]
+    pub fn open(&self) -> Contract {
+        serde_json::from_str(&self.0).unwrap_or_default()
+    }
 }
 
 /// One variable of a template.
@@ -104,7 +123,8 @@ mod tests {
         let verdict = Verdict { findings: vec![finding], name: Some(("n".into(), location)), ..Verdict::default() };
         let variable = Variable { required: true, ..Variable::default() };
         let contract = Contract { engine: "simple".into(), variables: [("x".into(), variable)].into() };
-        let verdict = Verdict { contract, ..verdict };
+        let verdict = Verdict { contract: Packed::of(&contract), ..verdict };
+        assert_eq!(verdict.contract.open(), contract);
         // The cache's form has no names of fields, so that a field that is left out when empty would spoil it.
         let kept = postcard::to_allocvec(&verdict).unwrap();
         assert_eq!(postcard::from_bytes::<Verdict>(&kept).unwrap(), verdict);

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::report::{concise, summary};
 use super::{Context, Exit, Failure};
-use crate::check::{self, Contract, Levels, Rules, Verdict};
+use crate::check::{self, Contract, Levels, Packed, Rules};
 use crate::client;
 use crate::desired::{Desired, Hasher, Key, Template};
 use crate::diagnostic::{Diagnostic, Profile, Severity};
@@ -22,11 +22,17 @@ pub struct Checked {
     pub findings: Vec<Diagnostic>,
     /// Every template folder, also those that do not parse: none of them is removed.
     pub folders: BTreeSet<Key>,
-    /// The variables of each template.
-    pub contracts: BTreeMap<Key, Contract>,
+    /// The variables of each of them, in the same order.
+    contracts: Vec<Packed>,
 }
 
 impl Checked {
+    /// The variables of each template.
+    #[must_use]
+    pub fn contracts(&self) -> BTreeMap<Key, Contract> {
+        self.folders.iter().cloned().zip(self.contracts.iter().map(Packed::open)).collect()
+    }
+
     /// How many findings are errors.
     #[must_use]
     pub fn errors(&self) -> usize {
@@ -110,16 +116,18 @@ pub fn check(
         .terminal
         .detail(format_args!("{read} of {all} templates read, the others are as they were in the run before"));
     let tree = check::tree(walk, &levels);
-    let mut checked = Checked { findings: tree.findings, ..Checked::default() };
-    for (key, Verdict { row, findings, contract, .. }) in tree.verdicts {
-        checked.findings.extend(findings);
-        checked.contracts.insert(key.clone(), contract);
-        if let Some(row) = row {
-            checked.desired.templates.insert(key.clone(), row);
-        }
-        checked.folders.insert(key);
+    let mut findings = tree.findings;
+    // Maps that are made out of sorted lists are made in one go.
+    let (mut folders, mut rows, mut contracts) = (Vec::with_capacity(all), Vec::with_capacity(all), Vec::new());
+    for (key, verdict) in tree.verdicts {
+        findings.extend(verdict.findings);
+        contracts.push(verdict.contract);
+        rows.extend(verdict.row.map(|row| (key.clone(), row)));
+        folders.push(key);
     }
-    checked.findings = check::sorted(checked.findings);
+    let mut checked = Checked { findings: check::sorted(findings), contracts, ..Checked::default() };
+    checked.desired.templates = rows.into_iter().collect();
+    checked.folders = folders.into_iter().collect();
     Ok(checked)
 }
 

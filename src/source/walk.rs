@@ -1,5 +1,6 @@
 //! The walk over the templates folder: on all cores, each folder read at most once, what is remembered not at all.
 
+use std::borrow::Cow;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
@@ -66,7 +67,7 @@ struct Place<'a> {
     /// Its path below the templates folder; empty for that itself.
     below: String,
     /// Its name.
-    name: String,
+    name: Cow<'a, str>,
     depth: usize,
     /// What is remembered of it.
     record: Option<&'a Record<'a>>,
@@ -93,7 +94,7 @@ where
 {
     /// Walks from the templates folder on, and what the cache should be afterwards.
     pub fn walk<'a>(&self, record: Option<&'a Record<'a>>) -> (Walk<T>, Kept<'a>) {
-        let top = Place { below: String::new(), name: String::new(), depth: 0, record };
+        let top = Place { below: String::new(), name: Cow::default(), depth: 0, record };
         let found = self.folder(None, top);
         (found.walk, found.kept)
     }
@@ -104,7 +105,7 @@ where
         {
             let walk = Walk { folders: value.into_iter().collect(), problems: Vec::new() };
             let below: Vec<&'a Record<'a>> = record.below.iter().collect();
-            let children = below.into_par_iter().map(|record| (record.name.to_owned(), Some(record)));
+            let children = below.into_par_iter().map(|record| (Cow::Borrowed(record.name), Some(record)));
             let (walk, kept) = self.children(None, &place, walk, children);
             return Found { walk, kept: record.again(kept) };
         }
@@ -180,7 +181,7 @@ where
         }
         let children = folders.into_par_iter().filter(|entry| entry.text).map(|entry| {
             let record = place.record.and_then(|record| record.child(&entry.name));
-            (entry.name, record)
+            (Cow::Owned(entry.name), record)
         });
         let (walk, below) = self.children(Some(dir), &place, walk, children);
         if self.pen.is_none() {
@@ -190,7 +191,7 @@ where
         if !known || now.is_none_or(|now| stamp.racy(now)) {
             (stamp, value) = (Stamp::NEVER, None);
         }
-        Found { walk, kept: Kept::New { name: place.name, stamp, value, below } }
+        Found { walk, kept: Kept::New { name: place.name.into_owned(), stamp, value, below } }
     }
 
     /// Visits the folders below one, and adds what they came to.
@@ -199,7 +200,7 @@ where
         dir: Option<&OwnedFd>,
         place: &Place<'a>,
         mut walk: Walk<T>,
-        children: impl ParallelIterator<Item = (String, Option<&'a Record<'a>>)>,
+        children: impl ParallelIterator<Item = (Cow<'a, str>, Option<&'a Record<'a>>)>,
     ) -> (Walk<T>, Vec<Kept<'a>>) {
         let found: Vec<Found<'a, T>> = children
             .map(|(name, record)| {
@@ -305,7 +306,13 @@ fn join(above: &str, name: &str) -> String {
     match (above, name) {
         ("", name) => name.to_owned(),
         (above, "") => above.to_owned(),
-        (above, name) => format!("{above}/{name}"),
+        (above, name) => {
+            let mut path = String::with_capacity(above.len() + 1 + name.len());
+            path.push_str(above);
+            path.push('/');
+            path.push_str(name);
+            path
+        }
     }
 }
 

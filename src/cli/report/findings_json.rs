@@ -112,7 +112,7 @@ pub fn write(out: &mut dyn io::Write, environment: &str, checked: &Checked) -> i
             infos: count(Severity::Info),
         },
         findings: checked.findings.iter().map(Finding::of).collect(),
-        templates: &checked.contracts,
+        templates: &checked.contracts(),
     };
     writeln!(out, "{}", inert_json(&serde_json::to_string_pretty(&report)?))
 }

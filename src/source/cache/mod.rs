@@ -24,7 +24,7 @@ pub(super) use stamp::Stamp;
 pub use touched::Touched;
 
 /// Changes with the layout.
-const MAGIC: [u8; 8] = *b"lpcache1";
+const MAGIC: [u8; 8] = *b"lpcache2";
 /// Magic, key, digest of the rest.
 const HEAD: usize = 8 + 32 + 32;
 /// Larger ones are not ours: ten times what 100,000 folders need.
