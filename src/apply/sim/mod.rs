@@ -1,7 +1,7 @@
 //! The simulator: the engine's other driver (safety §1.10, §8).
 //!
 //! Two or three actors work on one register and one service. Every message may be lost, delayed or answered wrongly, every actor may crash or stand still
-//! at every step, and clocks are wrong and run at different speeds. All of it comes from one seed. At the end the faults cease, one more
+//! or be interrupted at every step, and clocks are wrong and run at different speeds. All of it comes from one seed. At the end the faults cease, one more
 //! apply runs, and what the service holds is compared with what the state says.
 
 mod actor;

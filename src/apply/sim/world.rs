@@ -69,6 +69,8 @@ struct Weather {
     service: u64,
     crash: u64,
     freeze: u64,
+    /// Ctrl-C, once or more often.
+    interrupt: u64,
 }
 
 pub(super) struct World {
@@ -76,6 +78,8 @@ pub(super) struct World {
     mutant: Option<Mutant>,
     /// A bucket with leases, else a folder with the kernel's lock.
     leased: bool,
+    /// Least time between two writes.
+    spacing: Duration,
     weather: Weather,
     time: Duration,
     sequence: u64,
@@ -106,8 +110,10 @@ impl World {
             service: [10, 100, 300][usize::try_from(chance.below(3)).unwrap()],
             crash: [0, 500, 800][usize::try_from(chance.below(3)).unwrap()],
             freeze: [0, 30][usize::try_from(chance.below(2)).unwrap()],
+            interrupt: [0, 0, 10][usize::try_from(chance.below(3)).unwrap()],
         };
         let leased = chance.happens(600);
+        let spacing = Duration::from_secs(u64::from(leased && chance.happens(250)));
         let runs = 1 + chance.below(4);
         let actors = (0..2 + chance.below(2)).map(|_| Actor::new(&mut chance, runs)).collect();
         let account = Account { base_url: "sandbox".to_owned(), user_id: 1, project_id: None };
@@ -117,6 +123,7 @@ impl World {
             chance,
             mutant,
             leased,
+            spacing,
             weather,
             time: Duration::ZERO,
             sequence: 0,
@@ -199,6 +206,15 @@ impl World {
             self.after(still, message);
             return Ok(());
         }
+        if !self.last
+            && matches!(self.actors[actor].phase, Phase::Applying(_))
+            && self.chance.happens(self.weather.interrupt)
+        {
+            self.apply(actor, Input::Interrupt)?;
+            if self.actors[actor].run != run {
+                return Ok(());
+            }
+        }
         if let Some(left) = &mut self.actors[actor].dies_after {
             if *left == 0 {
                 self.end_run(actor);
@@ -254,7 +270,7 @@ impl World {
         let dies = !self.last && self.chance.happens(self.weather.crash);
         let dies_after = dies.then(|| self.chance.below(60));
         let terms = if self.leased {
-            Terms { lease: true, spacing: Duration::ZERO, patience: Duration::from_secs(90) }
+            Terms { lease: true, spacing: self.spacing, patience: Duration::from_secs(90) }
         } else {
             Terms { lease: false, spacing: Duration::ZERO, patience: Duration::from_secs(2) }
         };
