@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use super::{Exit, Failure};
+use super::{Exit, Failure, Terminal};
 use crate::desired::Key;
+use crate::untrusted::Untrusted;
 
 /// Which templates to work on.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -21,6 +22,8 @@ pub struct SelectionArgs {
 /// The globs, ready to match.
 #[derive(Debug)]
 pub struct Selection {
+    /// The globs of `--only` as they were written.
+    asked: Vec<String>,
     only: Option<GlobSet>,
     exclude: GlobSet,
     without: BTreeSet<Key>,
@@ -34,7 +37,7 @@ impl SelectionArgs {
     /// A [`Failure`] with exit 64 that names the glob.
     pub fn read(&self) -> Result<Selection, Failure> {
         let only = if self.only.is_empty() { None } else { Some(set(&self.only)?) };
-        Ok(Selection { only, exclude: set(&self.exclude)?, without: BTreeSet::new() })
+        Ok(Selection { asked: self.only.clone(), only, exclude: set(&self.exclude)?, without: BTreeSet::new() })
     }
 }
 
@@ -45,6 +48,16 @@ impl Selection {
         self.only.as_ref().is_none_or(|only| only.is_match(key.as_str()))
             && !self.exclude.is_match(key.as_str())
             && !self.without.contains(key)
+    }
+
+    /// Names the globs of `--only` that match none of these keys: most likely a slip, which must not look like a plan with nothing to do.
+    pub fn warn<'a>(&self, terminal: &Terminal, keys: impl Iterator<Item = &'a Key>) {
+        let Some(only) = &self.only else { return };
+        // Each glob is in the set twice: as it is, and for all below it.
+        let matched: BTreeSet<usize> = keys.flat_map(|key| only.matches(key.as_str())).map(|at| at / 2).collect();
+        for (_, glob) in self.asked.iter().enumerate().filter(|(at, _)| !matched.contains(at)) {
+            terminal.warn(format_args!("`--only {}` matches no template", Untrusted(glob).line()));
+        }
     }
 
     /// The same without some keys.

@@ -143,6 +143,16 @@ fn the_page_says_what_it_does_not_show() {
     assert!(amp.contains("is on <del>its</del><ins>the</ins> way"), "{amp}");
 }
 
+#[test]
+fn a_glob_that_matches_nothing_is_named() {
+    let project = Project::new().template("welcome").template("billing/receipt");
+    for command in [&["plan"][..], &["apply", "--yes"]] {
+        let run = |only: &str| project.run(command.iter().copied().chain(["--only", only])).exits(0);
+        let _ = run("wellcome,billing").stderr_has("`--only wellcome` matches no template").lacks("`--only billing`");
+        let _ = run("billing/*").lacks("matches no template");
+    }
+}
+
 /// Two environments, each with a built-in service and overrides of its own.
 fn two_environments() -> Project {
     Project::empty().file(

@@ -149,6 +149,8 @@ impl Job<'_> {
         let location = place::location(&self.begun.project, &self.begun.environment)?;
         let state = unsent(interrupts.as_ref(), self.state(&location, service)).await?;
         service.belongs_to(&state.account)?;
+        let keys = self.begun.found.folders.iter().chain(state.records.keys());
+        self.begun.selection.warn(&self.context.terminal, keys);
         let (plan, steps) = self.plan(&state)?;
         self.show(&plan).await?;
         if !plan.conflicts.is_empty() {
@@ -224,7 +226,8 @@ impl Job<'_> {
             Format::Text if self.args.yes => terminal.data(plan_text::render(plan, Timestamp::now())),
             Format::Text => {
                 let details =
-                    compare::details(&self.begun.project, &self.begun.environment, plan, false, |_, _, _| {}).await?;
+                    compare::details(&self.begun.project, &self.begun.environment, plan, false, false, |_, _, _| {})
+                        .await?;
                 let layout = Layout { layers: Layers::Words, width: terminal.width() };
                 terminal.data(plan_text::render_detailed(plan, &details, layout, Timestamp::now()));
             }

@@ -1,6 +1,7 @@
 //! Reads both contents of every step that sends one: the earlier from beside the state, the new one from the files.
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,9 +11,9 @@ use crate::cli::{checked, place};
 use crate::desired::{Content, Digest, Key, Template};
 use crate::plan::{self, Action, Detail, Plan, Step};
 use crate::source::{Environment, Project};
-use crate::state::Objects;
+use crate::state::{Location, Objects};
 
-/// Templates that are compared at once.
+/// Templates that are compared at once where a bucket has what was there before: it answers slowly and takes many questions.
 const OPEN: usize = 16;
 
 /// How long comparing may look for the finest difference, in all. What comes later is still right, only coarser.
@@ -21,7 +22,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// What every step changes.
 pub type Details = BTreeMap<Key, Detail>;
 
-/// Compares the contents of every step that sends one; of a new template, which has nothing to be compared with, only `with_new`. `seen` is given the earlier content, where it is known, and the new template, for a form
+/// Compares the contents of every step that sends one; of a new template, which has nothing to be compared with, only `with_new`. Unless `with_source` only the words are held,
+/// where they tell what changes. `seen` is given the earlier content, where it is known, and the new template, for a form
 /// that shows the mails themselves.
 ///
 /// # Errors
@@ -32,6 +34,7 @@ pub async fn details(
     environment: &Environment,
     plan: &Plan,
     with_new: bool,
+    with_source: bool,
     mut seen: impl FnMut(&Key, Option<Content>, Template),
 ) -> anyhow::Result<Details> {
     let is_wanted =
@@ -39,7 +42,13 @@ pub async fn details(
     if !plan.steps.iter().any(|step| is_wanted(&step)) {
         return Ok(Details::new());
     }
-    let objects = Objects::open(&place::location(project, environment)?).map_err(place::failure)?;
+    let location = place::location(project, environment)?;
+    let objects = Objects::open(&location).map_err(place::failure)?;
+    // On a disk more threads than cores only cost memory.
+    let open = match location {
+        Location::Folder(_) => std::thread::available_parallelism().map_or(1, NonZero::get).min(OPEN),
+        Location::Bucket { .. } => OPEN,
+    };
     let deadline = Instant::now() + PATIENCE;
     let sending = plan.steps.iter().filter(is_wanted);
     let work = sending.map(|step| {
@@ -52,13 +61,16 @@ pub async fn details(
             };
             tokio::task::spawn_blocking(move || {
                 let new = checked::template(&project, &environment, &key)?;
-                let detail = detail(&action, old.as_ref(), Content::from(new.clone()), deadline);
+                let mut detail = detail(&action, old.as_ref(), Content::from(new.clone()), deadline);
+                if let (false, Some(changes)) = (with_source, detail.changes_mut()) {
+                    changes.forget_source();
+                }
                 anyhow::Ok((key, detail, old, new))
             })
             .await?
         }
     });
-    let mut work = futures_util::stream::iter(work).buffer_unordered(OPEN);
+    let mut work = futures_util::stream::iter(work).buffer_unordered(open);
     let mut details = Details::new();
     while let Some(done) = work.next().await {
         let (key, detail, old, new) = done?;

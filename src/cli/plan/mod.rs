@@ -64,6 +64,9 @@ enum Format {
     Html,
 }
 
+/// Least bytes of a row of the Markdown table.
+const ROW_BYTES: usize = 40;
+
 /// Runs `plan`.
 ///
 /// # Errors
@@ -76,9 +79,14 @@ pub fn run(context: &Context, args: &Args) -> anyhow::Result<Exit> {
     let selection = promotion::narrow(context, &project, environment, args.from.as_deref(), selection)?;
     let checked = checked::require(context, &project, environment)?;
     let state = state(&project, environment)?;
+    selection.warn(&context.terminal, checked.folders.iter().chain(state.records.keys()));
     let plan = make(environment, &checked, &state, &selection, false);
     let mut mails = Mails::default();
-    let details = if args.no_diff {
+    let layers = args.diff.unwrap_or(if args.format == Format::Text { Layers::Words } else { Layers::All });
+    // A comment whose rows alone are too many shows no source.
+    let crowded = args.format == Format::Markdown && plan.steps.len() > args.max_bytes / ROW_BYTES;
+    let with_source = layers != Layers::Words && !crowded;
+    let mut details = if args.no_diff {
         Details::new()
     } else {
         let seen = |key: &Key, old, new| {
@@ -86,10 +94,10 @@ pub fn run(context: &Context, args: &Args) -> anyhow::Result<Exit> {
                 mails.add(key, old, new);
             }
         };
-        runtime::run(compare::details(&project, environment, &plan, args.format != Format::Text, seen))?
+        let with_new = args.format != Format::Text;
+        runtime::run(compare::details(&project, environment, &plan, with_new, with_source, seen))?
     };
     let now = Timestamp::now();
-    let layers = args.diff.unwrap_or(if args.format == Format::Text { Layers::Words } else { Layers::All });
     let text = match args.format {
         Format::Text => {
             let layout = Layout { layers, width: context.terminal.width() };
@@ -98,7 +106,7 @@ pub fn run(context: &Context, args: &Args) -> anyhow::Result<Exit> {
         Format::Markdown => plan_markdown::render(&plan, &details, layers, args.max_bytes, now),
         Format::Html => plan_html::render(&plan, &details, &mails, now),
         Format::Json => {
-            inert_json(&serde_json::to_string_pretty(&plan_json::detailed(&plan, &details))?).into_owned() + "\n"
+            inert_json(&serde_json::to_string_pretty(&plan_json::detailed(&plan, &mut details))?).into_owned() + "\n"
         }
     };
     if args.format == Format::Text {

@@ -90,12 +90,12 @@ struct ConflictJson {
 /// The plan as the value that is printed, without what changes inside the templates.
 #[must_use]
 pub fn value(plan: &Plan) -> PlanJson {
-    detailed(plan, &BTreeMap::new())
+    detailed(plan, &mut BTreeMap::new())
 }
 
-/// The plan as the value that is printed, with what changes inside the templates.
+/// The plan as the value that is printed, with what changes inside the templates, which is taken out of `details`.
 #[must_use]
-pub fn detailed(plan: &Plan, details: &BTreeMap<Key, Detail>) -> PlanJson {
+pub fn detailed(plan: &Plan, details: &mut BTreeMap<Key, Detail>) -> PlanJson {
     let of = |word: &str| plan.steps.iter().filter(|step| step.action.word() == word).count();
     PlanJson {
         format: 1,
@@ -114,7 +114,7 @@ pub fn detailed(plan: &Plan, details: &BTreeMap<Key, Detail>) -> PlanJson {
             templates_used: plan.used,
             templates_allowed: limits::TEMPLATES,
         },
-        steps: plan.steps.iter().map(|one| step(one, details.get(&one.key))).collect(),
+        steps: plan.steps.iter().map(|one| step(one, details.get_mut(&one.key))).collect(),
         conflicts: plan
             .conflicts
             .iter()
@@ -126,7 +126,7 @@ pub fn detailed(plan: &Plan, details: &BTreeMap<Key, Detail>) -> PlanJson {
     }
 }
 
-fn step(step: &Step, detail: Option<&Detail>) -> StepJson {
+fn step(step: &Step, detail: Option<&mut Detail>) -> StepJson {
     let (from, why, moved_from) = match &step.action {
         Action::Create { .. } => (None, None, None),
         Action::Update { from, why, moved_from, .. } => (*from, Some(*why), moved_from.as_ref()),
@@ -143,11 +143,11 @@ fn step(step: &Step, detail: Option<&Detail>) -> StepJson {
         to: step.action.sends().map(|digest| digest.to_string()),
         why,
         moved_from: moved_from.map(ToString::to_string),
-        earlier: detail.map(|detail| match detail {
+        earlier: detail.as_deref().map(|detail| match detail {
             Detail::New(_) => "none",
             Detail::Changed(_) => "kept",
             Detail::Unknown => "unknown",
         }),
-        changes: detail.and_then(Detail::changes).cloned(),
+        changes: detail.and_then(Detail::changes_mut).map(std::mem::take),
     }
 }

@@ -58,13 +58,19 @@ fn write(
         let name = step.name.as_deref().map(line).unwrap_or_default();
         let note = note(&step.action);
         write!(out, "  {style}{sign} {:<6}{style:#}  {key}{gap}", word(&step.action))?;
-        let name =
-            fit(&name, layout.width, 12 + width.max(key.width()) + if note.is_empty() { 0 } else { note.width() + 3 });
-        match (name.is_empty(), note.is_empty()) {
-            (false, false) => writeln!(out, "  {name} {DIM}({note}){DIM:#}")?,
-            (false, true) => writeln!(out, "  {name}")?,
-            (true, false) => writeln!(out, "  {DIM}{note}{DIM:#}")?,
-            (true, true) => writeln!(out)?,
+        let before = 12 + width.max(key.width());
+        let together = before + name.width() + note.width() + 3;
+        let (name, below) = match layout.width {
+            // What happens must not be cut, nor break in the middle of a word.
+            Some(columns) if !note.is_empty() && together > columns => (fit(&name, layout.width, before), true),
+            _ => (fit(&name, layout.width, before + if note.is_empty() { 0 } else { note.width() + 3 }), false),
+        };
+        match (name.is_empty(), note.is_empty(), below) {
+            (_, false, true) => writeln!(out, "  {name}\n      {DIM}{note}{DIM:#}")?,
+            (false, false, false) => writeln!(out, "  {name} {DIM}({note}){DIM:#}")?,
+            (false, true, _) => writeln!(out, "  {name}")?,
+            (true, false, false) => writeln!(out, "  {DIM}{note}{DIM:#}")?,
+            (true, true, _) => writeln!(out)?,
         }
         if let Some(detail) = details.get(&step.key) {
             plan_detail::write(out, detail, layout)?;
@@ -75,7 +81,13 @@ fn write(
         writeln!(out, "  {RED}! error{RED:#}   {}", Untrusted(&what).line())?;
         writeln!(out, "            {CYAN}help{CYAN:#}: {}", Untrusted(&help).line())?;
     }
-    writeln!(out, "\n{BOLD}Plan{BOLD:#}: {}; {} unchanged{}.", totals(plan), plan.unchanged, left_out(plan))?;
+    writeln!(
+        out,
+        "\n{BOLD}Plan{BOLD:#}: {}; {} unchanged{}.",
+        totals(plan),
+        thousands(plan.unchanged),
+        left_out(plan)
+    )?;
     let creates = plan.steps.iter().filter(|step| matches!(step.action, Action::Create { .. })).count();
     if creates > 0 {
         let used = format!("{} of {} used afterwards", thousands(plan.used), thousands(limits::TEMPLATES));
@@ -303,6 +315,37 @@ fn line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::desired::{Digest, Id};
+
+    #[test]
+    fn what_happens_is_never_cut() {
+        let id = Id::new("i").unwrap();
+        let action = Action::Move { id, from: Key::new("team-invite").unwrap(), digest: Digest::of(b"") };
+        let step = Step { key: Key::new("invite").unwrap(), name: Some("Team invite".to_owned()), action };
+        let plan = Plan {
+            environment: "local".to_owned(),
+            lineage: uuid::Uuid::nil(),
+            account: crate::state::Account { base_url: "sandbox".to_owned(), user_id: 1, project_id: None },
+            serial: 1,
+            steps: vec![step],
+            conflicts: Vec::new(),
+            unchanged: 12_345,
+            left_out: 0,
+            used: 1,
+            last_apply: None,
+        };
+        let shown = |columns| {
+            let layout = Layout { layers: Layers::Words, width: Some(columns) };
+            let text = render_detailed(&plan, &BTreeMap::new(), layout, Timestamp::UNIX_EPOCH);
+            anstream::adapter::strip_str(&text).to_string()
+        };
+        let note = "from team-invite; the id stays, nothing is sent";
+        assert!(shown(200).contains(&format!("> move    invite  Team invite ({note})\n")), "{}", shown(200));
+        let narrow = shown(60);
+        assert!(narrow.contains(&format!("> move    invite  Team invite\n      {note}\n")), "{narrow}");
+        assert!(narrow.lines().all(|line| line.width() <= 60), "{narrow}");
+        assert!(narrow.contains("12,345 unchanged"));
+    }
 
     #[test]
     fn numbers_and_times_read_well() {

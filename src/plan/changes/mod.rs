@@ -128,6 +128,14 @@ impl Detail {
             Self::Unknown => None,
         }
     }
+
+    /// The same, to be changed or taken.
+    pub fn changes_mut(&mut self) -> Option<&mut Changes> {
+        match self {
+            Self::New(changes) | Self::Changed(changes) => Some(changes),
+            Self::Unknown => None,
+        }
+    }
 }
 
 impl PartChange {
@@ -140,6 +148,17 @@ impl PartChange {
 }
 
 impl Changes {
+    /// Forgets the source of every body whose words tell what changes, but not how many lines: of 10,000 templates nobody holds it in vain.
+    pub fn forget_source(&mut self) {
+        for part in self.parts.iter_mut().filter(|part| !part.words.is_empty()) {
+            for hunk in &mut part.source {
+                hunk.lines.retain(|line| line.sign != Sign::Same);
+                hunk.lines.iter_mut().for_each(|line| line.text = String::new());
+                hunk.lines.shrink_to_fit();
+            }
+        }
+    }
+
     /// Whether nothing differs.
     #[must_use]
     pub fn is_empty(&self) -> bool {
