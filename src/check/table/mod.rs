@@ -101,7 +101,10 @@ mod tests {
             for text in [rule.summary, rule.why, rule.wrong, rule.right, rule.source] {
                 assert!(!text.trim().is_empty(), "{}", rule.name);
             }
-            assert!(!rule.summary.contains('!') && !rule.why.contains('!'), "{}: no exclamation marks", rule.name);
+            // A literal may have one: `!important`.
+            let prose = |text: &str| text.split('`').step_by(2).collect::<String>();
+            let text = prose(rule.summary) + &prose(rule.why);
+            assert!(!text.contains('!'), "{}: no exclamation marks", rule.name);
         }
     }
 }
