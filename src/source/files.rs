@@ -7,6 +7,7 @@ use std::io::{self, Read as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
+use rustix::buffer::spare_capacity;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
@@ -210,9 +211,13 @@ fn explain(parent: BorrowedFd<'_>, name: &str, errno: Errno, folder: bool) -> Re
 ///
 /// The system's.
 pub fn read_bounded(opened: Opened, limit: u64) -> io::Result<Option<Vec<u8>>> {
-    let expected = opened.size().min(limit);
-    let mut bytes = Vec::with_capacity(usize::try_from(expected).unwrap_or(0) + 1);
-    opened.file.take(limit + 1).read_to_end(&mut bytes)?;
+    let size = opened.size();
+    let mut bytes = Vec::with_capacity(usize::try_from(size.min(limit)).unwrap_or(0) + 1);
+    let read = rustix::io::retry_on_intr(|| rustix::io::read(&opened.file, spare_capacity(&mut bytes)))?;
+    // There was room for one byte more: a file that has as many as it said has ended, and need not be asked again.
+    if read as u64 != size {
+        opened.file.take((limit + 1).saturating_sub(read as u64)).read_to_end(&mut bytes)?;
+    }
     Ok((bytes.len() as u64 <= limit).then_some(bytes))
 }
 

@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 use icu_normalizer::ComposingNormalizerBorrowed;
 use rayon::prelude::*;
-use rustix::fs::{AtFlags, Dir, FileType};
+use rustix::fs::{AtFlags, FileType, RawDir, SeekFrom};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -319,7 +320,11 @@ fn join(above: &str, name: &str) -> String {
 /// The names in a folder with their kinds, sorted.
 pub(super) fn entries(dir: BorrowedFd<'_>) -> io::Result<Vec<Entry>> {
     let mut list = Vec::new();
-    for entry in Dir::read_from(dir)? {
+    // The folder that is open is read itself, which spares opening it a second time.
+    rustix::fs::seek(dir, SeekFrom::Start(0))?;
+    let mut buffer = [MaybeUninit::uninit(); 8 * 1024];
+    let mut names = RawDir::new(dir, &mut buffer);
+    while let Some(entry) = names.next() {
         let entry = entry?;
         let bytes = entry.file_name().to_bytes();
         if bytes == b"." || bytes == b".." {

@@ -93,12 +93,18 @@ fn may_be(bytes: &[u8]) -> bool {
 
 fn all(text: &str, open: &str, close: &str, kind: Foreign, is: impl Fn(&str) -> bool, found: &mut Vec<Outside>) {
     let mut seen: Option<Outside> = None;
+    let mut open_until = 0;
     for start in memmem::find_iter(text.as_bytes(), open.as_bytes()) {
         let from = start + open.len();
         let window = super::window(&text[from..]);
-        if let Some(end) = window.find(close)
-            && is(&window[..end])
-        {
+        // A hostile text opens at every byte and never closes: what was looked through is not looked through again.
+        let seen_through = text.floor_char_boundary(open_until.max(from)).max(from) - from;
+        let Some(end) = window.get(seen_through..).and_then(|rest| rest.find(close)).map(|end| seen_through + end)
+        else {
+            open_until = from + window.len().saturating_sub(close.len() - 1);
+            continue;
+        };
+        if is(&window[..end]) {
             let first = start..from + end + close.len();
             seen.get_or_insert(Outside { kind, first, count: 0 }).count += 1;
         }
