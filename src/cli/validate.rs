@@ -27,7 +27,7 @@ pub struct ValidateArgs {
     /// With --fix: write without asking
     #[arg(long, requires = "fix")]
     yes: bool,
-    /// The path from the repository's root to this project, for github and gitlab (default: found from .git)
+    /// The path from the repository's root to this project, for sarif, github and gitlab (default: found from .git)
     #[arg(long, value_name = "PATH", env = "LETTERPRESS_REPOSITORY_PATH")]
     repository_path: Option<String>,
 }
@@ -94,7 +94,7 @@ pub fn run(context: &Context, args: &ValidateArgs) -> anyhow::Result<Exit> {
         Format::Text => context.terminal.stream(|out| snippets::write(out, &checked.findings))?,
         Format::Concise => context.terminal.stream(|out| concise::write(out, &checked.findings))?,
         Format::Json => context.terminal.stream(|out| findings_json::write(out, &environment.name, &checked))?,
-        Format::Sarif => context.terminal.stream(|out| sarif::write(out, &checked.findings))?,
+        Format::Sarif => context.terminal.stream(|out| sarif::write(out, &prefix, &checked.findings))?,
         Format::Junit => {
             let templates = &project.config.templates.value;
             let keys = checked.folders.iter();

@@ -76,6 +76,10 @@ fn sarif_names_the_rule_its_help_and_the_place() {
     assert!(rule["help"]["markdown"].as_str().unwrap().contains("```"));
     let region = &result["locations"][0]["physicalLocation"]["region"];
     assert_eq!((region["startLine"].as_u64(), region["startColumn"].as_u64()), (Some(8), Some(11)));
+    let place = &project.run(["validate", "--format", "sarif", "--repository-path", "mail"]).exits(0).json()["runs"][0]
+        ["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"];
+    assert_eq!(place["uri"], "mail/templates/welcome/body.html");
+    assert_eq!(place["uriBaseId"], "%SRCROOT%");
     let deleted = &result["fixes"][0]["artifactChanges"][0]["replacements"][0]["deletedRegion"];
     assert_eq!(deleted["byteLength"], 1);
 }

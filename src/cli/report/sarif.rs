@@ -9,12 +9,12 @@ use crate::desired::Digest;
 use crate::diagnostic::{Diagnostic, Rule, Severity};
 use crate::untrusted::{Untrusted, inert_json};
 
-/// Writes the log.
+/// Writes the log. `prefix` leads from the repository's root to the project: code scanning looks there for the files.
 ///
 /// # Errors
 ///
 /// What the stream fails with.
-pub fn write(out: &mut dyn io::Write, findings: &[Diagnostic]) -> io::Result<()> {
+pub fn write(out: &mut dyn io::Write, prefix: &str, findings: &[Diagnostic]) -> io::Result<()> {
     let rules: BTreeMap<&str, &Rule> = findings.iter().map(|finding| (finding.rule.name, finding.rule)).collect();
     let index: BTreeMap<&str, usize> = rules.keys().enumerate().map(|(at, name)| (*name, at)).collect();
     let log = json!({
@@ -27,12 +27,15 @@ pub fn write(out: &mut dyn io::Write, findings: &[Diagnostic]) -> io::Result<()>
                 "rules": rules.values().map(|rule| described(rule)).collect::<Vec<_>>(),
             }},
             "columnKind": "unicodeCodePoints",
-            "originalUriBaseIds": { "ROOT": { "description": { "text": "the folder with letterpress.toml" } } },
-            "results": findings.iter().map(|finding| result(finding, &index)).collect::<Vec<_>>(),
+            "originalUriBaseIds": { ROOT: { "description": { "text": "the root of the repository, or of the project where there is none" } } },
+            "results": findings.iter().map(|finding| result(finding, prefix, &index)).collect::<Vec<_>>(),
         }],
     });
     writeln!(out, "{}", inert_json(&serde_json::to_string_pretty(&log)?))
 }
+
+/// The name that code scanning knows.
+const ROOT: &str = "%SRCROOT%";
 
 fn level(severity: Severity) -> &'static str {
     match severity {
@@ -68,9 +71,11 @@ fn plain(text: &str) -> String {
     Untrusted(text).line().to_string().replace('\\', "\\\\").replace('[', "\\[").replace(']', "\\]")
 }
 
-fn result(finding: &Diagnostic, index: &BTreeMap<&str, usize>) -> Value {
+fn result(finding: &Diagnostic, prefix: &str, index: &BTreeMap<&str, usize>) -> Value {
     let location = &finding.location;
-    let mut physical = json!({ "artifactLocation": artifact(&location.path) });
+    let mut physical = json!({ "artifactLocation": artifact(prefix, &location.path) });
+    // Code scanning drops what has no line; a finding about a whole file is shown at its start.
+    physical["region"] = json!({ "startLine": 1 });
     if location.line > 0 {
         let mut region = json!({ "startLine": location.line, "startColumn": location.column });
         if let Some(excerpt) = &location.excerpt {
@@ -107,14 +112,14 @@ fn result(finding: &Diagnostic, index: &BTreeMap<&str, usize>) -> Value {
             .collect();
         result["fixes"] = json!([{
             "description": { "text": "letterpress validate --fix" },
-            "artifactChanges": [{ "artifactLocation": artifact(&location.path), "replacements": replacements }],
+            "artifactChanges": [{ "artifactLocation": artifact(prefix, &location.path), "replacements": replacements }],
         }]);
     }
     result
 }
 
-fn artifact(path: &str) -> Value {
-    json!({ "uri": uri(path), "uriBaseId": "ROOT" })
+fn artifact(prefix: &str, path: &str) -> Value {
+    json!({ "uri": uri(&format!("{prefix}{path}")), "uriBaseId": ROOT })
 }
 
 /// A path as a relative reference: every byte that could mean something else is percent-encoded.
