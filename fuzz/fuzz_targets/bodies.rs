@@ -21,7 +21,8 @@ fuzz_target!(|data: &[u8]| {
     };
     let (html, plaintext, amp) = (next("body.html"), next("body.txt"), next("body.amp.html"));
     // A body that is no text is there nevertheless.
-    let mut names: Vec<String> = raw.iter().filter_map(|(path, _)| path.strip_prefix("templates/a/")).map(str::to_owned).collect();
+    let mut names: Vec<String> =
+        raw.iter().filter_map(|(path, _)| path.strip_prefix("templates/a/")).map(str::to_owned).collect();
     names.extend(["logo.png".to_owned(), "manifest.yaml".to_owned()]);
     let empty = |path: &str| Text::empty(path.to_owned());
     let folder = Folder {
