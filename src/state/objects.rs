@@ -78,35 +78,8 @@ impl Objects {
         tokio::task::spawn_blocking(move || unpack(&packed, digest)).await.ok()?
     }
 
-    /// Keeps a content; one that is there already is left as it is.
-    ///
-    /// # Errors
-    ///
-    /// The store's words, as [`Error::Io`] or [`Error::Store`].
-    pub async fn put(&self, content: Content) -> Result<(), Error> {
-        match &self.0 {
-            Store::Folder(folder) => {
-                let folder = folder.clone();
-                let write = move || {
-                    let write = Packer::new().and_then(|mut packer| write(&folder, &content, &mut packer, |_| Ok(())));
-                    write.map_err(Error::io(folder))
-                };
-                tokio::task::spawn_blocking(write).await.unwrap_or_else(|error| Err(lost(&error.to_string())))
-            }
-            Store::Bucket(register) => {
-                let packing = move || Ok::<_, io::Error>((content.digest(), Packer::new()?.pack(&content)?));
-                let packed = tokio::task::spawn_blocking(packing).await.map_err(|error| lost(&error.to_string()))?;
-                let (digest, packed) = packed.map_err(|error| lost(&error.to_string()))?;
-                match register.answer(Call::Put { name: name(digest), bytes: packed.into() }).await {
-                    Reply::Done => Ok(()),
-                    Reply::Unknown(why) => Err(lost(&why)),
-                    _ => Err(lost("the store gave an answer to another question")),
-                }
-            }
-        }
-    }
-
-    /// Keeps what is handed over until a `None` or the end of the queue; gives how many could not be kept.
+    /// Keeps what is handed over until a `None` or the end of the queue; gives how many could not be kept. One that is there
+    /// already is left as it is in a folder.
     pub async fn put_all(&self, mut waiting: mpsc::Receiver<Option<Content>>) -> usize {
         match &self.0 {
             // One thread for all: waking one for each content costs more than writing it.
@@ -123,9 +96,9 @@ impl Objects {
                 };
                 tokio::task::spawn_blocking(work).await.unwrap_or_default()
             }
-            Store::Bucket(_) => {
+            Store::Bucket(register) => {
                 let next = async |mut waiting: mpsc::Receiver<_>| Some((waiting.recv().await??, waiting));
-                let puts = stream::unfold(waiting, next).map(|content| async { self.put(content).await.is_ok() });
+                let puts = stream::unfold(waiting, next).map(|content| put(register, content));
                 puts.buffer_unordered(OPEN).fold(0, async |failed, put| failed + usize::from(!put)).await
             }
         }
@@ -208,8 +181,11 @@ fn name(digest: Digest) -> String {
     format!("{FOLDER}/{}", file_name(digest))
 }
 
-fn lost(why: &str) -> Error {
-    Error::Store { place: FOLDER.to_owned(), why: why.to_owned() }
+/// Keeps a content in a bucket, and says whether it is there.
+async fn put(register: &Register, content: Content) -> bool {
+    let packing = move || Ok::<_, io::Error>((content.digest(), Packer::new()?.pack(&content)?));
+    let Ok(Ok((digest, packed))) = tokio::task::spawn_blocking(packing).await else { return false };
+    matches!(register.answer(Call::Put { name: name(digest), bytes: packed.into() }).await, Reply::Done)
 }
 
 /// What a disk can fail at: tests let it fail.
@@ -276,6 +252,13 @@ mod tests {
         Content { name: "Welcome".to_owned(), html: Some(html.to_owned()), ..Content::default() }
     }
 
+    async fn keep(objects: &Objects, content: &Content) {
+        let (queue, waiting) = mpsc::channel(1);
+        queue.send(Some(content.clone())).await.unwrap();
+        drop(queue);
+        assert_eq!(objects.put_all(waiting).await, 0);
+    }
+
     #[tokio::test]
     async fn a_content_is_found_by_its_digest_until_no_entry_refers_to_it() {
         let folder = tempfile::tempdir().unwrap();
@@ -283,7 +266,7 @@ mod tests {
         let (old, new) = (content("<p>old</p>"), content("<p>new</p>"));
         assert_eq!(objects.get(old.digest()).await, None);
         for content in [&old, &new, &old] {
-            objects.put(content.clone()).await.unwrap();
+            keep(&objects, content).await;
         }
         assert_eq!(objects.get(old.digest()).await, Some(old.clone()));
         let kept = BTreeSet::from([new.digest()]);
@@ -306,7 +289,7 @@ mod tests {
         let objects = Objects::open(&Location::Folder(folder.path().to_owned())).unwrap();
         let content = content("<p>old</p>");
         let path = folder.path().join(name(content.digest()));
-        objects.put(content.clone()).await.unwrap();
+        keep(&objects, &content).await;
         let whole = fs::read(&path).unwrap();
         let other = Content { name: "Other".to_owned(), ..content.clone() };
         let bomb = zstd::encode_all(io::repeat(b' ').take(200_000_000), 1).unwrap();
@@ -333,7 +316,7 @@ mod tests {
                 assert_eq!(objects.get(content.digest()).await, None, "{failing:?}");
                 let left = fs::read_dir(&folder).map_or(0, Iterator::count);
                 assert_eq!(left, 0, "{failing:?}: half a file is left");
-                objects.put(content.clone()).await.unwrap();
+                keep(&objects, &content).await;
                 assert_eq!(objects.get(content.digest()).await, Some(content), "{failing:?}");
             }
         }
@@ -344,13 +327,13 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let objects = Objects::open(&Location::Folder(place.path().to_owned())).unwrap();
         let content = content("<p>kept</p>");
-        objects.put(content.clone()).await.unwrap();
+        keep(&objects, &content).await;
         let whole = fs::read(place.path().join(name(content.digest()))).unwrap();
         for length in 0..whole.len() {
             // Neither its bytes nor its length was on the disk when the power went.
             fs::write(place.path().join(name(content.digest())), &whole[..length]).unwrap();
             assert_eq!(objects.get(content.digest()).await, None, "{length}");
-            objects.put(content.clone()).await.unwrap();
+            keep(&objects, &content).await;
             assert_eq!(objects.get(content.digest()).await, Some(content.clone()), "{length}");
         }
         let half = place.path().join("objects/.new-half");
