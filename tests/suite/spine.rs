@@ -86,6 +86,13 @@ fn a_removed_folder_is_retired_and_comes_back_under_its_id() {
     project.run(["apply", "--yes"]).exits(0).stdout_has("1 returned");
     assert_eq!(ids(&project), before);
     assert_eq!(number(&project, requests), sent, "nothing was sent");
+    // With other content it is sent, and called the same before and after.
+    std::fs::rename(project.path("templates/b"), project.path("b")).unwrap();
+    project.run(["apply", "--yes"]).exits(0).stdout_has("1 retired");
+    project.write_template("b", "Changed");
+    project.run(["plan"]).exits(0).stdout_has("1 to return");
+    project.run(["apply", "--yes"]).exits(0).stdout_has("returned b").stdout_has("Applied: 1 returned");
+    assert_eq!((ids(&project), number(&project, requests)), (before, sent + 1));
 }
 
 #[test]

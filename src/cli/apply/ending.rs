@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use crate::apply::{Outcome, Saved, Stop};
 use crate::cli::Exit;
-use crate::cli::report::plan_text::count;
+use crate::cli::report::plan_text::{self, count};
 use crate::cli::terminal::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
+use crate::desired::Key;
+use crate::plan::Step;
 use crate::state::Change;
 use crate::untrusted::Untrusted;
 
@@ -35,14 +37,14 @@ pub fn exit(outcome: &Outcome, interrupted: Exit) -> Exit {
 
 /// The end of an apply as a person reads it; `took` is the time since the first request.
 #[must_use]
-pub fn text(outcome: &Outcome, took: Duration) -> String {
+pub fn text(outcome: &Outcome, words: &Words, took: Duration) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
-    let _ = write(&mut out, outcome, took);
+    let _ = write(&mut out, outcome, words, took);
     out
 }
 
-fn write(out: &mut String, outcome: &Outcome, took: Duration) -> fmt::Result {
+fn write(out: &mut String, outcome: &Outcome, words: &Words, took: Duration) -> fmt::Result {
     writeln!(out)?;
     rows(out, "Refused", &outcome.refused, |refused| {
         let (code, http) = (Untrusted(&refused.code).line().to_string(), refused.http);
@@ -57,7 +59,7 @@ fn write(out: &mut String, outcome: &Outcome, took: Duration) -> fmt::Result {
         writeln!(out, "{RED}Stopped{RED:#}: {}.", line(&stop.to_string()))?;
     }
     let style = if outcome.is_complete() { GREEN } else { YELLOW };
-    writeln!(out, "{style}Applied{style:#}: {} in {}.", done(outcome), seconds(took))?;
+    writeln!(out, "{style}Applied{style:#}: {} in {}.", done(outcome, words), seconds(took))?;
     let healed = outcome.healed.dirty.len();
     if healed > 0 {
         writeln!(out, "{} re-sent after an interrupted run.", count(healed, "template"))?;
@@ -114,25 +116,41 @@ fn unsaved(out: &mut String, outcome: &Outcome) -> fmt::Result {
 }
 
 /// `2 created, 1 updated`.
-fn done(outcome: &Outcome) -> String {
-    let mut by_action: BTreeMap<&str, usize> = BTreeMap::new();
+fn done(outcome: &Outcome, words: &Words) -> String {
+    let mut by_word: BTreeMap<&str, usize> = BTreeMap::new();
     for applied in &outcome.applied {
-        *by_action.entry(applied.action).or_default() += 1;
+        *by_word.entry(words.past(&applied.key, applied.action)).or_default() += 1;
     }
-    let parts: Vec<String> = by_action.into_iter().map(|(action, n)| format!("{n} {}", past(action))).collect();
+    let parts: Vec<String> = by_word.into_iter().map(|(word, n)| format!("{n} {word}")).collect();
     if parts.is_empty() { "nothing".to_owned() } else { parts.join(", ") }
 }
 
-/// `create` → `created`.
-#[must_use]
-pub fn past(action: &str) -> &str {
-    match action {
-        "create" => "created",
-        "update" => "updated",
-        "return" => "returned",
-        "move" => "moved",
-        "retire" => "retired",
-        other => other,
+/// The words of the plan for what is not simply called as its action is: `return` for an update of a folder that is back.
+#[derive(Debug, Clone, Default)]
+pub struct Words(BTreeMap<Key, &'static str>);
+
+impl Words {
+    /// The words of these steps.
+    #[must_use]
+    pub fn of(steps: &[Step]) -> Self {
+        let finer = steps.iter().filter(|step| plan_text::word(&step.action) != step.action.word());
+        Self(finer.map(|step| (step.key.clone(), plan_text::word(&step.action))).collect())
+    }
+
+    /// What was done to a template, as the plan called it: `create` → `created`.
+    #[must_use]
+    pub fn past<'w>(&'w self, key: &Key, action: &'w str) -> &'w str {
+        match self.0.get(key).copied().unwrap_or(action) {
+            "create" => "created",
+            "adopt" => "adopted",
+            "fill" => "filled",
+            "update" => "updated",
+            "resend" => "resent",
+            "return" => "returned",
+            "move" => "moved",
+            "retire" => "retired",
+            other => other,
+        }
     }
 }
 
@@ -168,7 +186,7 @@ fn seconds(took: Duration) -> String {
 mod tests {
     use super::*;
     use crate::apply::{Applied, Failed, Refused};
-    use crate::desired::{Id, Key};
+    use crate::desired::Id;
 
     fn applied() -> Applied {
         Applied { key: Key::new("a").unwrap(), id: Id::new("i").unwrap(), action: "create" }

@@ -338,7 +338,7 @@ impl Job<'_> {
         lost.take().warn(terminal);
         self.counts.set(Counts::of(&outcome));
         if self.args.format == Format::Text {
-            terminal.data(ending::text(&outcome, took));
+            terminal.data(ending::text(&outcome, &ending::Words::of(steps), took));
         }
         Ok(ending::exit(&outcome, interrupts.exit()))
     }

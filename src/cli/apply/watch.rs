@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use jiff::Timestamp;
 use unicode_width::UnicodeWidthStr as _;
 
-use super::ending::past;
+use super::ending::Words;
 use super::group::Group;
 use super::stream::{self, Told};
 use super::tree::Tree;
@@ -34,6 +34,8 @@ pub enum Watch<'a> {
         group: Option<Group>,
         /// Columns of the longest key.
         width: usize,
+        /// What the plan calls the steps.
+        words: Words,
         /// Since when.
         began: Instant,
     },
@@ -53,20 +55,20 @@ impl<'a> Watch<'a> {
             terminal.command(&group.begin(steps.len(), Timestamp::now()));
         }
         let width = steps.iter().map(|step| step.key.as_str().width()).max().unwrap_or(0).min(KEY_COLUMNS);
-        Self::People { terminal, live, group, width, began: Instant::now() }
+        Self::People { terminal, live, group, width, words: Words::of(steps), began: Instant::now() }
     }
 
     /// Takes in one event.
     pub fn tell(&mut self, event: &Event) {
         match self {
             Self::Json { terminal } => stream::line(terminal, Told::Event(event)),
-            Self::People { terminal, live, width, .. } => {
+            Self::People { terminal, live, width, words, .. } => {
                 if let Some(live) = live
                     && live.tell(event)
                 {
                     return;
                 }
-                let Some((line, is_data)) = sentence(event, *width) else { return };
+                let Some((line, is_data)) = sentence(event, *width, words) else { return };
                 let print = || if is_data { terminal.data(format_args!("{line}\n")) } else { terminal.say(&line) };
                 match live {
                     Some(live) => live.bar.suspend(print),
@@ -94,12 +96,12 @@ impl<'a> Watch<'a> {
 }
 
 /// An event in words, and whether it is data; nothing for what only a machine wants to know.
-fn sentence(event: &Event, width: usize) -> Option<(String, bool)> {
+fn sentence(event: &Event, width: usize, words: &Words) -> Option<(String, bool)> {
     let foreign = |text: &str| Untrusted(text).line().to_string();
     let aligned = |key: &Key| format!("{:<width$}", Untrusted(key.as_str()).line());
     Some(match event {
         Event::Done { key, id, action } => {
-            (format!("{GREEN}{:<8}{GREEN:#} {}  {DIM}{id}{DIM:#}", past(action), aligned(key)), true)
+            (format!("{GREEN}{:<8}{GREEN:#} {}  {DIM}{id}{DIM:#}", words.past(key, action), aligned(key)), true)
         }
         Event::Reserved { key, id, .. } => (format!("{DIM}reserved {}  {id}{DIM:#}", aligned(key)), true),
         Event::Refused { key, http, code, message } => {
