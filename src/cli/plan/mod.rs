@@ -47,9 +47,15 @@ pub struct Args {
     /// How to show a plan that is longer than the screen; `cat` for not at all
     #[arg(long, value_name = "COMMAND", env = "PAGER")]
     pager: Option<String>,
-    /// Longest Markdown in bytes: from diffs to parts to counts, what is left out is said (GitHub takes 65,536)
-    #[arg(long, value_name = "BYTES", default_value_t = 60_000, env = "LETTERPRESS_MAX_BYTES")]
-    max_bytes: usize,
+    /// Longest Markdown in bytes, 500 at least: from diffs to parts to counts, what is left out is said (GitHub takes 65,536)
+    #[arg(
+        long,
+        value_name = "BYTES",
+        default_value_t = 60_000,
+        env = "LETTERPRESS_MAX_BYTES",
+        value_parser = clap::value_parser!(u32).range(500..)
+    )]
+    max_bytes: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -84,7 +90,8 @@ pub fn run(context: &Context, args: &Args) -> anyhow::Result<Exit> {
     let mut mails = Mails::default();
     let layers = args.diff.unwrap_or(if args.format == Format::Text { Layers::Words } else { Layers::All });
     // A comment whose rows alone are too many shows no source.
-    let crowded = args.format == Format::Markdown && plan.steps.len() > args.max_bytes / ROW_BYTES;
+    let max_bytes = usize::try_from(args.max_bytes).unwrap_or(usize::MAX);
+    let crowded = args.format == Format::Markdown && plan.steps.len() > max_bytes / ROW_BYTES;
     let with_source = layers != Layers::Words && !crowded;
     let mut details = if args.no_diff {
         Details::new()
@@ -103,7 +110,7 @@ pub fn run(context: &Context, args: &Args) -> anyhow::Result<Exit> {
             let layout = Layout { layers, width: context.terminal.width() };
             plan_text::render_detailed(&plan, &details, layout, now)
         }
-        Format::Markdown => plan_markdown::render(&plan, &details, layers, args.max_bytes, now),
+        Format::Markdown => plan_markdown::render(&plan, &details, layers, max_bytes, now),
         Format::Html => plan_html::render(&plan, &details, &mails, now),
         Format::Json => {
             inert_json(&serde_json::to_string_pretty(&plan_json::detailed(&plan, &mut details))?).into_owned() + "\n"

@@ -11,13 +11,13 @@ use jiff::Timestamp;
 use super::plan_text::{self, bytes, count, explain, looks_moved, note, sign, thousands, totals, word};
 use crate::desired::Key;
 use crate::limits;
-use crate::plan::{Action, Changes, Detail, FileChange, Part, Plan, Segment, Sentence, Step};
+use crate::plan::{Action, Changes, Conflict, Detail, FileChange, Part, Plan, Segment, Sentence, Step};
 use crate::untrusted::Untrusted;
 
 use super::plan_detail::Layers;
 
 /// Room that is kept for the sentence about what was left out, in bytes.
-const NOTE_BYTES: usize = 400;
+const NOTE_BYTES: usize = 450;
 
 /// How much of a template is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,28 +32,45 @@ enum Depth {
     Source,
 }
 
-/// Renders a plan in at most `max` bytes (but never less than its counts); says what it left out. `now` is for "two hours ago".
+/// Renders a plan in at most `max` bytes (its counts alone have at most 500); says what it left out. `now` is for "two hours ago".
 #[must_use]
 pub fn render(plan: &Plan, details: &BTreeMap<Key, Detail>, layers: Layers, max: usize, now: Timestamp) -> String {
-    let mut out = head(plan, now);
-    let tail = tail(plan);
-    let mut budget = max.saturating_sub(out.len() + tail.len() + NOTE_BYTES);
+    let mut out = head(plan, &last(plan, now));
+    if out.len() + NOTE_BYTES > max {
+        out = head(plan, "");
+    }
+    let mut left_out = Vec::new();
+    let mut budget = max.saturating_sub(out.len() + NOTE_BYTES);
+    let end = fitting([end(plan)], usize::MAX, &mut budget).0;
+    let (conflicts, cut) = fitting(plan.conflicts.iter().map(conflict), usize::MAX, &mut budget);
+    if cut > 0 {
+        left_out.push(count(cut, "error"));
+    }
+    out += &conflicts;
+    let created = fitting([created(plan)], usize::MAX, &mut budget).0;
+    // A tree that moved as a whole has thousands of hints, and the table counts for more.
+    let (hints, cut) = fitting(hints(plan), budget / 4, &mut budget);
+    if cut > 0 {
+        left_out.push(count(cut, "hint"));
+    }
+    let tail = created + &hints + &end;
     let steps = plan_text::in_order(plan);
     let mut table = String::new();
     let mut listed = 0;
     if !steps.is_empty() {
         let header = "| | template | name | what changes |\n|---|---|---|---|\n";
-        budget = budget.saturating_sub(header.len());
+        let mut room = budget.saturating_sub(header.len() + 1);
         table += header;
         for step in &steps {
             let row = row(step, details.get(&step.key));
-            if row.len() > budget {
+            if row.len() > room {
                 break;
             }
-            budget -= row.len();
+            room -= row.len();
             table += &row;
             listed += 1;
         }
+        budget = room;
     }
     if listed > 0 {
         out += &table;
@@ -70,7 +87,6 @@ pub fn render(plan: &Plan, details: &BTreeMap<Key, Detail>, layers: Layers, max:
         out += fold;
     }
     let cut = |depth: Depth| folds.iter().filter(|(at, _)| *at == depth).count();
-    let mut left_out = Vec::new();
     if listed < steps.len() {
         left_out.push(format!("{} of the table, and all details", count(steps.len() - listed, "row")));
     }
@@ -85,15 +101,27 @@ pub fn render(plan: &Plan, details: &BTreeMap<Key, Detail>, layers: Layers, max:
         }
     }
     if !left_out.is_empty() {
-        let _ = writeln!(
-            out,
-            "_Left out to stay within {} bytes: {}. `letterpress plan --diff all` shows everything._\n",
-            thousands(max),
-            left_out.join("; ")
-        );
+        let within = format!("_Left out to stay within {} bytes: ", thousands(max));
+        let whole = format!("{within}{}. `letterpress plan --diff all` shows everything._\n\n", left_out.join("; "));
+        let room = max.saturating_sub(out.len() + tail.len());
+        out += &if whole.len() <= room { whole } else { format!("{within}the templates._\n") };
     }
     out += &tail;
     out
+}
+
+/// The pieces that fit, each whole, in `most` bytes and in the budget; and how many do not.
+fn fitting(pieces: impl IntoIterator<Item = String>, most: usize, budget: &mut usize) -> (String, usize) {
+    let (mut out, mut cut) = (String::new(), 0);
+    for piece in pieces {
+        if piece.len() <= *budget && out.len() + piece.len() <= most {
+            *budget -= piece.len();
+            out += &piece;
+        } else {
+            cut += 1;
+        }
+    }
+    (out, cut)
 }
 
 /// The folds of the templates, each as deep as there is room: small ones first, so that one huge template does not hide the others.
@@ -114,7 +142,7 @@ fn folds(shown: &[(&Step, &Changes)], layers: Layers, wanted: Depth, mut budget:
     folds
 }
 
-fn head(plan: &Plan, now: Timestamp) -> String {
+fn head(plan: &Plan, last: &str) -> String {
     let environment = code(&plan.environment);
     let mut out = String::new();
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
@@ -124,9 +152,8 @@ fn head(plan: &Plan, now: Timestamp) -> String {
     if plan.is_empty() {
         let _ = writeln!(
             out,
-            "### Nothing changes in {environment}\n\n{} as last applied{}.\n",
+            "### Nothing changes in {environment}\n\n{} as last applied{last}.\n",
             count(plan.unchanged, "template"),
-            last(plan, now)
         );
         return out;
     }
@@ -136,12 +163,13 @@ fn head(plan: &Plan, now: Timestamp) -> String {
     } else {
         String::new()
     };
-    let _ = writeln!(out, "{} unchanged{left}{}.\n", thousands(plan.unchanged), last(plan, now));
-    for conflict in &plan.conflicts {
-        let (what, help) = explain(conflict);
-        let _ = writeln!(out, "> **Error**: {}\n> Help: {}\n", code(&what), code(&help));
-    }
+    let _ = writeln!(out, "{} unchanged{left}{last}.\n", thousands(plan.unchanged));
     out
+}
+
+fn conflict(conflict: &Conflict) -> String {
+    let (what, help) = explain(conflict);
+    format!("> **Error**: {}\n> Help: {}\n\n", code(&what), code(&help))
 }
 
 fn last(plan: &Plan, now: Timestamp) -> String {
@@ -150,28 +178,30 @@ fn last(plan: &Plan, now: Timestamp) -> String {
     })
 }
 
-fn tail(plan: &Plan) -> String {
-    let mut out = String::new();
-    if plan.steps.iter().any(|step| matches!(step.action, Action::Create { .. })) {
-        let (used, all) = (thousands(plan.used), thousands(limits::TEMPLATES));
-        let _ = writeln!(
-            out,
-            "What is created cannot be deleted through the service's interface; {used} of {all} used afterwards.\n"
-        );
+fn created(plan: &Plan) -> String {
+    if !plan.steps.iter().any(|step| matches!(step.action, Action::Create { .. })) {
+        return String::new();
     }
-    for (from, to) in looks_moved(plan) {
-        let _ = writeln!(
-            out,
-            "{} has gone and {} has the same content; to keep the id, write {} into its manifest.\n",
+    let (used, all) = (thousands(plan.used), thousands(limits::TEMPLATES));
+    format!("What is created cannot be deleted through the service's interface; {used} of {all} used afterwards.\n\n")
+}
+
+fn hints(plan: &Plan) -> impl Iterator<Item = String> {
+    looks_moved(plan).into_iter().map(|(from, to)| {
+        format!(
+            "{} has gone and {} has the same content; to keep the id, write {} into its manifest.\n\n",
             code(from),
             code(to),
             code(&format!("moved_from: {from}"))
-        );
+        )
+    })
+}
+
+fn end(plan: &Plan) -> String {
+    if plan.steps.is_empty() || !plan.conflicts.is_empty() {
+        return String::new();
     }
-    if !plan.steps.is_empty() && plan.conflicts.is_empty() {
-        let _ = writeln!(out, "<sub>To apply exactly this: `letterpress apply --plan-digest {}`</sub>", plan.digest());
-    }
-    out
+    format!("<sub>To apply exactly this: `letterpress apply --plan-digest {}`</sub>\n", plan.digest())
 }
 
 fn row(step: &Step, detail: Option<&Detail>) -> String {
@@ -384,15 +414,45 @@ mod tests {
         assert!(!all.contains("Left out"), "{all}");
         let (plan, details) = planned(&sizes);
         let mut stages = std::collections::BTreeSet::new();
-        for max in (1_200..60_000).step_by(200) {
+        for max in (500..60_000).step_by(100) {
             let text = render(&plan, &details, Layers::All, max, Timestamp::UNIX_EPOCH);
-            assert!(text.len() <= max, "{} of {max} bytes", text.len());
-            assert!(text.contains("3 to create"), "{text}");
+            assert!(text.len() <= max, "{} of {max} bytes: {text}", text.len());
+            assert!(text.contains("3 to create") && text.ends_with('\n'), "{text}");
             let said = ["the source of 1 ", "the words and the source of ", "the details of ", "of the table"];
             stages.extend(said.into_iter().filter(|said| text.contains(said)));
         }
         assert_eq!(stages.len(), 4, "{stages:?}");
-        let counts = rendered(&sizes, 0);
+        let counts = rendered(&sizes, 700);
         assert!(counts.contains("3 to create") && counts.contains("3 rows of the table, and all details"), "{counts}");
+    }
+
+    #[test]
+    fn thousands_of_hints_and_errors_stay_within_the_limit() {
+        let (mut plan, details) = planned(&[("new", 100)]);
+        let key = |name: String| Key::new(name).unwrap();
+        let step = plan.steps[0].clone();
+        let Action::Create { to } = step.action else { panic!("{step:?}") };
+        let id = crate::desired::Id::new("an-id").unwrap();
+        for n in 0..2_000 {
+            let action = Action::Retire { id: id.clone(), digest: Some(to) };
+            plan.steps.push(Step { key: key(format!("gone/{n}")), action, ..step.clone() });
+        }
+        plan.environment = "e".repeat(64);
+        for max in [500, 1_000, 5_000, 60_000] {
+            let text = render(&plan, &details, Layers::All, max, Timestamp::UNIX_EPOCH);
+            assert!(text.len() <= max && text.contains("2,000 to retire"), "{} of {max} bytes: {text}", text.len());
+        }
+        for n in 0..2_000 {
+            plan.conflicts.push(Conflict::IdTaken {
+                key: key(format!("new/{n}")),
+                id: id.clone(),
+                holder: key("h".repeat(200)),
+            });
+        }
+        for max in [500, 1_000, 5_000, 60_000] {
+            let text = render(&plan, &details, Layers::All, max, Timestamp::UNIX_EPOCH);
+            assert!(text.len() <= max, "{} of {max} bytes: {text}", text.len());
+            assert!(max < 1_000 || text.contains(" errors"), "{text}");
+        }
     }
 }
