@@ -54,6 +54,12 @@ fn inline(text: &Text, allows: &mut Vec<Allow>, findings: &mut Findings<'_>) {
     }
 }
 
+/// Whether an allow may silence a rule: not where the template could not be sent, and not the rules about allows.
+#[must_use]
+pub fn may_allow(rule: &Rule) -> bool {
+    may_change(rule, Severity::Off) && rule.group != "lint"
+}
+
 fn known(name: &str, path: Option<String>, location: Location, findings: &mut Findings<'_>) -> Option<Allow> {
     let Some(rule) = table::rule(name) else {
         let meant = closest(name, table::all().map(|rule| rule.name));
@@ -65,7 +71,7 @@ fn known(name: &str, path: Option<String>, location: Location, findings: &mut Fi
         findings.push(finding.help(help));
         return None;
     };
-    if !may_change(rule, Severity::Off) || rule.group == "lint" {
+    if !may_allow(rule) {
         let message = format!("`{name}` cannot be allowed: the template could not be sent");
         findings.push(
             Diagnostic::new(&table::ALLOW_INVALID, location, message).help("remove it, and mend what it is about"),

@@ -29,6 +29,7 @@ use crate::desired::{Id, Key, Row, Template};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::{Folder, Problem, Walk};
 
+pub use allow::may_allow;
 pub use findings::{Levels, finding, sorted};
 pub use verdict::{Contract, Packed, Variable, Verdict};
 

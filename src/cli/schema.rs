@@ -1,8 +1,11 @@
 //! `schema`: the JSON Schema of everything that letterpress reads or writes as JSON, from the types themselves.
 
 use schemars::{Schema, schema_for};
+use serde_json::{Value, json};
 
 use super::{Context, Exit, account, apply, doctor, report, suppressions};
+use crate::check::{may_allow, table};
+use crate::diagnostic::Rule;
 use crate::source;
 
 /// Print the JSON Schema of a document, for editors and for programs that read our output
@@ -41,8 +44,15 @@ enum Document {
 impl Document {
     fn schema(self) -> Schema {
         match self {
-            Self::Manifest => schema_for!(source::ManifestSchema),
-            Self::Config => schema_for!(source::ConfigSchema),
+            Self::Manifest => {
+                with(schema_for!(source::ManifestSchema), "/$defs/allow/properties/rule", "enum", rules(may_allow))
+            }
+            Self::Config => with(
+                schema_for!(source::ConfigSchema),
+                "/properties/lint",
+                "propertyNames",
+                json!({ "enum": rules(|_| true) }),
+            ),
             Self::Validate => schema_for!(report::findings_json::Report<'_>),
             Self::Plan => schema_for!(report::plan_json::PlanJson),
             Self::Event => schema_for!(apply::stream::Line<'_>),
@@ -54,6 +64,20 @@ impl Document {
             Self::SuppressionsReport => suppressions::schemas::report(),
         }
     }
+}
+
+/// The names of rules: the reader of the files does not know them.
+fn rules(which: impl Fn(&Rule) -> bool) -> Value {
+    table::all().filter(|rule| which(rule)).map(|rule| rule.name).collect()
+}
+
+/// A schema with one keyword more at a place.
+fn with(schema: Schema, place: &str, keyword: &str, value: Value) -> Schema {
+    let mut whole = schema.to_value();
+    if let Some(Value::Object(found)) = whole.pointer_mut(place) {
+        found.insert(keyword.to_owned(), value);
+    }
+    Schema::try_from(whole).unwrap_or_default()
 }
 
 /// Runs `schema`.
