@@ -19,6 +19,9 @@ pub enum Refused {
     /// The user's files are wrong.
     #[error("{1}")]
     Fault(Fault, String),
+    /// The path or what leads there is a symlink.
+    #[error("`{0}` is a symlink")]
+    Symlink(String),
     /// The system failed.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -139,13 +142,20 @@ pub fn open_file(folder: BorrowedFd<'_>, path: &str) -> Result<Opened, Refused> 
     lexical(path)?;
     let mut parts = path.split('/').peekable();
     let mut held: Option<OwnedFd> = None;
+    let mut end = 0;
     while let Some(part) = parts.next() {
         let at = held.as_ref().map_or(folder, AsFd::as_fd);
+        end += part.len();
+        let whole = |refused| match refused {
+            Refused::Symlink(_) => Refused::Symlink(path[..end].to_owned()),
+            refused => refused,
+        };
         if parts.peek().is_some() {
-            held = Some(open_folder(at, part)?);
+            held = Some(open_folder(at, part).map_err(whole)?);
         } else {
-            return open_name(at, part);
+            return open_name(at, part).map_err(whole);
         }
+        end += 1;
     }
     Err(Refused::fault(Fault::FileMissing, "the path is empty"))
 }
@@ -167,7 +177,7 @@ fn open_name(folder: BorrowedFd<'_>, name: &str) -> Result<Opened, Refused> {
 fn regular(kind: FileType, name: &str) -> Result<(), Refused> {
     match kind {
         FileType::RegularFile => Ok(()),
-        FileType::Symlink => Err(symlink(name)),
+        FileType::Symlink => Err(Refused::Symlink(name.to_owned())),
         other => Err(Refused::fault(Fault::NotAFile, format!("`{name}` is {}, not a file", kind_name(other)))),
     }
 }
@@ -185,18 +195,14 @@ pub fn kind_name(kind: FileType) -> &'static str {
     }
 }
 
-fn symlink(name: &str) -> Refused {
-    Refused::fault(Fault::PathSymlink, format!("`{name}` is a symlink"))
-}
-
 fn explain(parent: BorrowedFd<'_>, name: &str, errno: Errno, folder: bool) -> Refused {
     let is_link = || {
         rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)
             .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
     };
     match errno {
-        Errno::LOOP => symlink(name),
-        Errno::NOTDIR if is_link() => symlink(name),
+        Errno::LOOP => Refused::Symlink(name.to_owned()),
+        Errno::NOTDIR if is_link() => Refused::Symlink(name.to_owned()),
         Errno::NOENT => Refused::fault(Fault::FileMissing, format!("`{name}` does not exist")),
         Errno::NOTDIR if folder => Refused::fault(Fault::NotAFile, format!("`{name}` is not a folder")),
         Errno::NXIO => Refused::fault(Fault::NotAFile, format!("`{name}` is not a file")),
@@ -270,6 +276,10 @@ mod tests {
         rustix::fs::mknodat(&root, "pipe", FileType::Fifo, Mode::RUSR, 0).unwrap();
         let fault = |path: &str| match open_file(root.as_fd(), path) {
             Err(Refused::Fault(fault, _)) => fault,
+            Err(Refused::Symlink(link)) => {
+                assert!(path.starts_with(&link) && !link.contains('/'), "{link}");
+                Fault::PathSymlink
+            }
             other => panic!("{path}: {other:?}"),
         };
         assert_eq!(fault("pipe"), Fault::NotAFile);

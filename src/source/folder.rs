@@ -58,6 +58,8 @@ pub struct Folder {
     pub names: Vec<String>,
     /// What reading found wrong.
     pub problems: Vec<Problem>,
+    /// The paths below the folder of the symlinks that are among the problems.
+    pub links: Vec<String>,
     /// The files that were read.
     pub touched: Touched,
 }
@@ -109,6 +111,7 @@ impl Folder {
             inline_attachments: Vec::new(),
             names,
             problems: Vec::new(),
+            links: Vec::new(),
             touched: Touched::default(),
         };
         if let Some(node) = folder.read_manifest(dir) {
@@ -277,8 +280,8 @@ impl Folder {
             Ok((Some(bytes), _)) => return Some(bytes),
             Ok((None, size)) => self.problems.push(too_large(size.max(limit + 1))),
             Err(error) => {
-                self.touched.spoil();
-                self.problems.push(refused(error, location, relative));
+                let problem = self.refused(error, location, relative);
+                self.problems.push(problem);
             }
         }
         None
@@ -301,6 +304,20 @@ impl Folder {
                 self.problems.push(Problem::new(Fault::NotUtf8, location, message).help("save it as UTF-8"));
                 None
             }
+        }
+    }
+
+    /// A refusal as a problem. A file that the system will not let us read is the user's to mend, too.
+    fn refused(&mut self, error: Refused, location: Location, path: &str) -> Problem {
+        self.touched.spoil();
+        match error {
+            Refused::Symlink(link) => {
+                let message = format!("`{link}` is a symlink, and templates are read without following any");
+                self.links.push(link);
+                Problem::new(Fault::PathSymlink, location, message).help("put the file itself here")
+            }
+            Refused::Fault(fault, message) => Problem::new(fault, location, message),
+            Refused::Io(error) => Problem::new(Fault::NotAFile, location, format!("`{path}` cannot be read: {error}")),
         }
     }
 
@@ -367,10 +384,7 @@ impl Folder {
         // Looked up only for a problem: a hostile list is long.
         let location = self.locate(&asset.path.place);
         let problem = match looked {
-            Err(error) => {
-                self.touched.spoil();
-                refused(error, location, &asset.path.value)
-            }
+            Err(error) => self.refused(error, location, &asset.path.value),
             Ok(0) => Problem::new(Fault::AttachmentTooLarge, location, format!("`{}` is empty", asset.path.value))
                 .limit("0 bytes", "at least 1 byte"),
             Ok(size) if size > limits::ATTACHMENT_BYTES => Problem::new(
@@ -421,12 +435,4 @@ fn guess(name: &str, path: &str) -> String {
         .first()
         .or_else(|| mime_guess::from_path(path).first())
         .map_or_else(|| "application/octet-stream".to_owned(), |mime| mime.essence_str().to_owned())
-}
-
-/// A refusal as a problem. A file that the system will not let us read is the user's to mend, too.
-fn refused(error: Refused, location: Location, path: &str) -> Problem {
-    match error {
-        Refused::Fault(fault, message) => Problem::new(fault, location, message),
-        Refused::Io(error) => Problem::new(Fault::NotAFile, location, format!("`{path}` cannot be read: {error}")),
-    }
 }

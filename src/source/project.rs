@@ -93,8 +93,8 @@ impl Project {
         let whole = || Location::whole(config::FILE);
         let dir = files::open_root(&root).map_err(io)?;
         let file = files::open_file(dir.as_fd(), config::FILE).map_err(|error| match error {
-            Refused::Fault(_, message) => wrong(Problem::new(Fault::ConfigInvalid, whole(), message)),
             Refused::Io(source) => io(source),
+            refused => wrong(Problem::new(Fault::ConfigInvalid, whole(), refused.to_string())),
         })?;
         let bytes = files::read_bounded(file, limits::MANIFEST_BYTES).map_err(io)?.ok_or_else(|| {
             let message = format!("letterpress.toml is larger than {} bytes", limits::MANIFEST_BYTES);

@@ -119,6 +119,7 @@ where
         match opened {
             Ok(dir) => self.read(&dir, place, now),
             Err(Refused::Fault(Fault::FileMissing, _)) => Found { walk: Walk::default(), kept: Kept::Nothing },
+            Err(link @ Refused::Symlink(_)) => self.wrong(&place.below, Fault::PathSymlink, link.to_string()),
             Err(Refused::Fault(fault, message)) => self.wrong(&place.below, fault, message),
             Err(Refused::Io(error)) => {
                 self.wrong(&place.below, Fault::TemplatesFolder, format!("the folder cannot be read: {error}"))
@@ -154,11 +155,13 @@ where
         let names: Vec<String> = files.into_iter().map(|entry| entry.name).collect();
         walk.problems.extend(stray(&path, &names));
         let mut value = None;
+        let mut named: Vec<String> = Vec::new();
         if names.iter().any(|name| name == MANIFEST) && self.only.is_none_or(|only| (only.reads)(&path)) {
             match Key::new(normal(&place.below)) {
                 Ok(key) => {
                     let mut folder = Folder::read(self.shared, dir.as_fd(), key.clone(), path.clone(), names);
                     let touched = std::mem::take(&mut folder.touched).files();
+                    named = folder.links.iter().map(|link| join(&path, link)).collect();
                     let seen = (self.visit)(folder);
                     value = now.and_then(|now| keep(touched?, &seen, now));
                     if value.is_none() {
@@ -184,7 +187,12 @@ where
             let record = place.record.and_then(|record| record.child(&entry.name));
             (Cow::Owned(entry.name), record)
         });
-        let (walk, below) = self.children(Some(dir), &place, walk, children);
+        let (mut walk, below) = self.children(Some(dir), &place, walk, children);
+        if !named.is_empty() {
+            // The finding is where the manifest names the link.
+            let is = |problem: &Problem| problem.fault == Fault::PathSymlink && named.contains(&problem.location.path);
+            walk.problems.retain(|problem| !is(problem));
+        }
         if self.pen.is_none() {
             return Found { walk, kept: Kept::Nothing };
         }
