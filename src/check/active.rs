@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::findings::{Findings, Places};
-use super::markup::{Subject, Tag};
+use super::markup::{ATTRIBUTES, Subject, Tag};
 use super::table;
 use crate::source::Text;
 
@@ -57,6 +57,7 @@ const HANDLERS: [&str; 40] = [
 pub struct Active {
     places: Places,
     what: String,
+    crowded: Places,
 }
 
 impl Subject for Active {
@@ -68,6 +69,9 @@ impl Subject for Active {
         }
         if tag.name == "meta" && tag.value("http-equiv").eq_ignore_ascii_case("refresh") {
             self.found(tag.span.clone(), || "`<meta http-equiv=\"refresh\">`".to_owned());
+        }
+        if tag.crowded() {
+            self.crowded.add(tag.span.start..tag.span.start + 1 + tag.name.len());
         }
         for attribute in tag.attributes() {
             if attribute.name.starts_with("on") && HANDLERS.contains(&attribute.name) {
@@ -102,5 +106,10 @@ impl Active {
     pub fn report(self, text: &Text, findings: &mut Findings<'_>) {
         let message = format!("mail clients remove {}, and filters take the mail for an attack", self.what);
         findings.places(&table::ACTIVE_CONTENT, text, &self.places, message).help("remove it; link to a page instead");
+        let message =
+            format!("this tag has more than {ATTRIBUTES} attributes, and what follows them was not looked at");
+        findings
+            .places(&table::ACTIVE_CONTENT, text, &self.crowded, message)
+            .help("no mail needs as many; remove those that do nothing");
     }
 }

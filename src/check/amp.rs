@@ -120,6 +120,7 @@ struct Amp {
     inline_bytes: usize,
     disallowed: Places,
     what: String,
+    crowded: Places,
     scripts: BTreeMap<String, Range<usize>>,
     used: Vec<(String, Range<usize>)>,
     urls: Places,
@@ -168,6 +169,9 @@ impl Subject for Amp {
             self.refuse(tag.span.clone(), || format!("`<{}>`", tag.name));
         }
         self.component(tag);
+        if tag.crowded() {
+            self.crowded.add(tag.span.start..tag.span.start + 1 + tag.name.len());
+        }
         for attribute in tag.attributes() {
             let handler = attribute.name.len() > 2
                 && attribute.name.starts_with("on")
@@ -325,6 +329,15 @@ impl Amp {
         }
         let message = format!("AMP for Email does not allow {}", self.what);
         findings.places(&table::AMP_DISALLOWED, text, &self.disallowed, message);
+        if let Some(first) = &self.crowded.first {
+            let message = format!(
+                "this tag has more than {} attributes, and what follows them was not looked at",
+                markup::ATTRIBUTES
+            );
+            let finding = Diagnostic::new(&table::AMP_DISALLOWED, text.at(first.clone()), message);
+            // Google's validator has no such limit.
+            findings.push(finding.severity(Severity::Warn).count(self.crowded.count));
+        }
         self.extensions(text, findings);
         let message = "AMP for Email takes only absolute `https:` addresses here";
         findings.places(&table::AMP_URL, text, &self.urls, message);

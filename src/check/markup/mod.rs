@@ -20,6 +20,7 @@ pub struct Tag<'p> {
     /// One bit for each name that may be there: most questions are about attributes that are not.
     present: u64,
     may_repeat: bool,
+    crowded: bool,
     html: &'p str,
     buffer: &'p str,
 }
@@ -44,7 +45,7 @@ enum Piece {
 }
 
 /// Attributes of one tag that are kept; a hostile tag has millions.
-const ATTRIBUTES: usize = 1_000;
+pub const ATTRIBUTES: usize = 1_000;
 
 /// An attribute as a subject sees it.
 #[derive(Debug, Clone)]
@@ -68,6 +69,12 @@ impl<'p> Tag<'p> {
     #[must_use]
     pub fn may_repeat(&self) -> bool {
         self.may_repeat
+    }
+
+    /// Whether the tag has more attributes than are kept: nobody knows what the others do.
+    #[must_use]
+    pub fn crowded(&self) -> bool {
+        self.crowded
     }
 
     /// The first attribute of a name: later ones do not count for a mail client.

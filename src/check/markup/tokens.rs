@@ -22,6 +22,7 @@ pub fn read(html: &str, subject: &mut impl Subject) {
         attributes: Vec::new(),
         present: 0,
         may_repeat: false,
+        crowded: false,
         buffer: String::new(),
         scratch: String::new(),
         subject,
@@ -45,6 +46,7 @@ struct Reader<'h, 's, S> {
     attributes: Vec<Attribute>,
     present: u64,
     may_repeat: bool,
+    crowded: bool,
     /// Names and values of the current tag that are not what stands there.
     buffer: String,
     /// A text or comment that is not what stands there.
@@ -265,6 +267,7 @@ impl<S: Subject> Reader<'_, '_, S> {
             attributes: &self.attributes,
             present: self.present,
             may_repeat: self.may_repeat,
+            crowded: self.crowded,
             html: self.html,
             buffer: &self.buffer,
         });
@@ -285,6 +288,7 @@ impl<S: Subject> Reader<'_, '_, S> {
         self.attributes.clear();
         self.present = 0;
         self.may_repeat = false;
+        self.crowded = false;
         self.buffer.clear();
         let bytes = self.bytes;
         // Where the tag does not end.
@@ -344,6 +348,7 @@ impl<S: Subject> Reader<'_, '_, S> {
 
     fn keep(&mut self, name_span: Range<usize>, value_span: Range<usize>, references: bool) {
         if self.attributes.len() >= ATTRIBUTES {
+            self.crowded = true;
             return;
         }
         let name = self.lower(name_span.clone());

@@ -3,7 +3,7 @@
 super::rules! { "html":
 ACTIVE_CONTENT "active-content" Error Default
     "script, iframe, object, embed, applet, event handlers, javascript: links, meta refresh"
-    why "Every mail client removes it, and many filters take the whole mail for an attack. JSON-LD, which some mailboxes read, is fine."
+    why "Every mail client removes it, and many filters take the whole mail for an attack. JSON-LD, which some mailboxes read, is fine. Of one tag the first 1,000 attributes are looked at, and one that has more could hide anything behind them."
     wrong "<a href=\"javascript:pay()\" onclick=\"pay()\">Pay</a>"
     right "<a href=\"https://example.com/pay\">Pay</a>"
     source "caniemail.com, html-script"
