@@ -7,7 +7,7 @@ use super::findings::{Findings, Places};
 use super::table;
 use super::verdict::{Contract, Variable};
 use crate::desired::tags::{self, Engine, Foreign, Outside, Parsed, Tag};
-use crate::diagnostic::{Diagnostic, Edit, Location};
+use crate::diagnostic::{Diagnostic, Edit, Location, Severity};
 use crate::source::{File, Folder, Spot, Text, closest};
 
 /// Which engine the template asks for.
@@ -25,8 +25,33 @@ pub fn engine(folder: &Folder, findings: &mut Findings<'_>) -> Engine {
 /// One place where the service substitutes.
 struct Part<'a> {
     name: &'static str,
-    text: &'a str,
     parsed: Parsed<'a>,
+    /// Other engines' syntax that does not start with `{{`.
+    outside: Vec<Outside>,
+}
+
+impl Part<'_> {
+    /// Whether it was written for an engine whose tags look like ours.
+    fn is_foreign(&self) -> bool {
+        !self.parsed.foreign.is_empty() || self.outside.iter().any(|outside| outside.kind == Foreign::Percent)
+    }
+
+    /// Where it is: a body, or a value of the manifest.
+    fn place<'f>(&self, folder: &'f Folder) -> (Option<&'f Text>, Option<&'f Spot<String>>) {
+        match self.name {
+            "html" => (folder.html.as_ref(), None),
+            "plaintext" => (folder.plaintext.as_ref(), None),
+            "amp" => (folder.amp.as_ref(), None),
+            "subject" => (None, folder.manifest.subject.as_ref()),
+            _ => (None, folder.manifest.sender_name.as_ref()),
+        }
+    }
+}
+
+/// The names that the manifest says recipients, or all of them, have.
+fn declared(folder: &Folder) -> BTreeSet<&str> {
+    let shared = folder.manifest.global_replacements.iter().map(|(name, _)| name);
+    shared.chain(&folder.manifest.variables).map(|name| name.value.as_str()).collect()
 }
 
 /// Checks the tags of every part.
@@ -44,23 +69,32 @@ pub fn check(folder: &Folder, engine: Engine, visible: &[Range<usize>], findings
     let mut parts = Vec::new();
     for (name, spot) in spots {
         if let Some(spot) = spot {
-            let part = Part { name, text: &spot.value, parsed: tags::simple(&spot.value) };
-            field(folder, spot, &part, findings);
-            parts.push(part);
+            let outside = tags::outside_braces(&spot.value);
+            parts.push(Part { name, parsed: tags::simple(&spot.value), outside });
         }
     }
     for (name, text) in bodies {
         if let Some(text) = text {
-            let mut part = Part { name, text: &text.sent, parsed: tags::simple(&text.sent) };
+            let outside = tags::outside_braces(&text.sent);
+            let mut part = Part { name, parsed: tags::simple(&text.sent), outside };
             if name == "amp" {
                 mustache(text, &mut part.parsed, findings);
             }
-            body(text, &part, findings);
             parts.push(part);
         }
     }
-    let typos = names(folder, &parts, findings);
-    parity(folder, &parts, &typos, visible, findings);
+    let ported = !declared(folder).is_empty() || !parts.iter().any(Part::is_foreign);
+    for part in &parts {
+        match part.place(folder) {
+            (Some(text), _) => body(text, part, ported, findings),
+            (None, Some(spot)) => field(folder, spot, part, ported, findings),
+            (None, None) => {}
+        }
+    }
+    let typos = names(folder, &parts, ported, findings);
+    if ported {
+        parity(folder, &parts, &typos, visible, findings);
+    }
     for part in &parts {
         for tag in &part.parsed.tags {
             if !contract.variables.contains_key(tag.name) {
@@ -94,12 +128,12 @@ fn complete(folder: &Folder, contract: &mut Contract) {
 }
 
 /// Tags in the subject or the sender's name. Escapes in YAML move bytes, so the place is the whole value.
-fn field(folder: &Folder, spot: &Spot<String>, part: &Part<'_>, findings: &mut Findings<'_>) {
+fn field(folder: &Folder, spot: &Spot<String>, part: &Part<'_>, ported: bool, findings: &mut Findings<'_>) {
     if let Some(flaw) = part.parsed.flaws.first() {
         let message = format!("`{}`: {}", part.name, flaw.message);
         findings.at(&table::TAG_MALFORMED, folder, &spot.place, message);
     }
-    if let Some(tag) = part.parsed.tags.iter().find(|tag| tag.blanks.is_some()) {
+    if let Some(tag) = part.parsed.tags.iter().find(|tag| ported && tag.blanks.is_some()) {
         let location = folder.locate(&spot.place);
         let message = format!("`{{{{{}}}}}` is written with blanks", tag.name);
         let mut finding =
@@ -111,15 +145,14 @@ fn field(folder: &Folder, spot: &Spot<String>, part: &Part<'_>, findings: &mut F
         findings.push(finding);
     }
     let foreign: Vec<_> = part.parsed.foreign.iter().map(|(kind, _)| *kind).collect();
-    let outside = tags::outside_braces(part.text);
-    for kind in foreign.into_iter().chain(outside.into_iter().map(|outside| outside.kind)).collect::<BTreeSet<_>>() {
+    for kind in foreign.into_iter().chain(part.outside.iter().map(|outside| outside.kind)).collect::<BTreeSet<_>>() {
         let message =
             format!("`{}` is another engine's syntax; the simple engine sends it as it stands", kind.example());
         findings.at(&table::FOREIGN_SYNTAX, folder, &spot.place, message);
     }
 }
 
-fn body(text: &Text, part: &Part<'_>, findings: &mut Findings<'_>) {
+fn body(text: &Text, part: &Part<'_>, ported: bool, findings: &mut Findings<'_>) {
     let mut malformed = Places::default();
     part.parsed.flaws.iter().for_each(|flaw| malformed.add(flaw.span.clone()));
     let message = part.parsed.flaws.first().map_or("", |flaw| flaw.message);
@@ -127,7 +160,7 @@ fn body(text: &Text, part: &Part<'_>, findings: &mut Findings<'_>) {
         .places(&table::TAG_MALFORMED, text, &malformed, message)
         .help("the form is `{{name}}`, `{{name|default}}` or `{{name?text}}`");
     let mut spaced = Places::default();
-    for tag in part.parsed.tags.iter().filter(|tag| tag.blanks.is_some()) {
+    for tag in part.parsed.tags.iter().filter(|tag| ported && tag.blanks.is_some()) {
         spaced.add(tag.span.clone());
     }
     findings
@@ -138,8 +171,8 @@ fn body(text: &Text, part: &Part<'_>, findings: &mut Findings<'_>) {
     for (kind, span) in &part.parsed.foreign {
         foreign.entry(*kind).or_default().add(span.clone());
     }
-    for Outside { kind, first, count } in tags::outside_braces(part.text) {
-        foreign.insert(kind, Places { first: Some(first), count });
+    for Outside { kind, first, count } in &part.outside {
+        foreign.insert(*kind, Places { first: Some(first.clone()), count: *count });
     }
     for (kind, places) in foreign {
         let message =
@@ -172,10 +205,19 @@ fn balance(text: &Text, engine: Engine, findings: &mut Findings<'_>) {
 fn mustache(text: &Text, parsed: &mut Parsed<'_>, findings: &mut Findings<'_>) {
     let mut inside = Vec::new();
     let mut at = 0;
-    while let Some(start) = text.sent[at..].find("amp-mustache\"").map(|found| at + found) {
-        let end = text.sent[start..].find("</template>").map_or(text.sent.len(), |found| start + found);
-        inside.push(start..end);
-        at = end;
+    while let Some(word) = text.sent[at..].find("amp-mustache").map(|found| at + found) {
+        // The word also stands in the head, in the script that the templates need.
+        let tag = text.sent[at..word].rfind('<').map_or("", |open| &text.sent[at + open..word]);
+        let end = match tag.get(..9).map(str::to_ascii_lowercase).as_deref() {
+            Some("<template") => "</template>",
+            Some("<script t") if !tag.contains("custom-template") => "</script>",
+            _ => {
+                at = word + 1;
+                continue;
+            }
+        };
+        at = text.sent[word..].find(end).map_or(text.sent.len(), |found| word + found);
+        inside.push(word..at);
     }
     let within = |span: &Range<usize>| among(&inside, span.start);
     let mut places = Places::default();
@@ -212,18 +254,15 @@ type Typos<'a> = BTreeMap<&'a str, &'a str>;
 /// So many undeclared names are compared with all declared ones; a template that has more has another problem than a typo.
 const TYPOS: usize = 20;
 
-/// Undeclared and unused names; hands out those that are typos.
-fn names<'a>(folder: &'a Folder, parts: &[Part<'a>], findings: &mut Findings<'_>) -> Typos<'a> {
+/// Undeclared and unused names; hands out those that are typos. The place to declare a name is the manifest, so each name is reported once:
+/// in the first part that has it. Of a manifest that declares nothing, that is worth knowing and no mistake; of a mail that was written for
+/// another engine, `foreign-syntax` says all there is to say.
+fn names<'a>(folder: &'a Folder, parts: &[Part<'a>], ported: bool, findings: &mut Findings<'_>) -> Typos<'a> {
     let manifest = &folder.manifest;
     let mut typos = Typos::new();
-    let mut compared: BTreeSet<&str> = BTreeSet::new();
-    let declared: BTreeSet<&str> = manifest
-        .global_replacements
-        .iter()
-        .map(|(name, _)| name.value.as_str())
-        .chain(manifest.variables.iter().map(|name| name.value.as_str()))
-        .chain(tags::KNOWN)
-        .collect();
+    let mut reported: BTreeSet<&str> = BTreeSet::new();
+    let declared = declared(folder);
+    let severity = if declared.is_empty() { Severity::Info } else { table::TAG_UNDECLARED.severity };
     let mut used: BTreeSet<&str> = BTreeSet::new();
     for part in parts {
         let block = part.parsed.foreign.iter().any(|(kind, _)| matches!(kind, Foreign::Block | Foreign::Go));
@@ -231,31 +270,40 @@ fn names<'a>(folder: &'a Folder, parts: &[Part<'a>], findings: &mut Findings<'_>
         let mut undeclared: Vec<(&str, Range<usize>)> = Vec::new();
         for tag in &part.parsed.tags {
             let keyword = block && matches!(tag.name, "else" | "end" | "this");
-            if !declared.contains(tag.name) && !keyword {
+            let known = keyword || tags::KNOWN.contains(&tag.name) || declared.contains(tag.name);
+            if ported && !known && !reported.contains(tag.name) {
                 undeclared.push((tag.name, tag.span.clone()));
             }
         }
         let Some((name, _)) = undeclared.first() else { continue };
-        let others = undeclared.iter().map(|(name, _)| *name).collect::<BTreeSet<_>>().len() - 1;
-        let more = if others == 0 { String::new() } else { format!(" (nor are {others} other names)") };
-        let message = format!("`{{{{{name}}}}}` is not declared{more}");
+        let mut others = 0;
         for (name, _) in &undeclared {
-            if compared.len() < TYPOS
-                && compared.insert(name)
-                && let Some(meant) = closest(name, declared.iter().copied())
+            if !reported.insert(name) {
+                continue;
+            }
+            others += 1;
+            if reported.len() <= TYPOS
+                && let Some(meant) = closest(name, declared.iter().copied().chain(tags::KNOWN))
             {
                 typos.insert(name, meant);
                 used.insert(meant);
             }
         }
+        let more = match others - 1 {
+            0 => String::new(),
+            1 => " (nor is 1 other name)".to_owned(),
+            others => format!(" (nor are {others} other names)"),
+        };
+        let message = format!("`{{{{{name}}}}}` is not declared{more}");
         let meant = typos.get(name).copied();
         let help = meant.map_or_else(
             || format!("add `variables: [{name}]`, or a value to `global_replacements`"),
             |word| format!("did you mean `{{{{{word}}}}}`?"),
         );
+        let severity = if meant.is_some() { table::TAG_UNDECLARED.severity } else { severity };
         let location = place(folder, part, undeclared[0].1.clone());
         let finding = Diagnostic::new(&table::TAG_UNDECLARED, location, message).count(undeclared.len());
-        findings.push(finding.help(help));
+        findings.push(finding.severity(severity).help(help));
     }
     let own =
         manifest.global_replacements.iter().map(|(name, _)| name).filter(|name| name.place.file == File::Manifest);
@@ -283,14 +331,7 @@ fn names_in<'t>(parsed: &Parsed<'t>) -> BTreeSet<&'t str> {
 
 /// Where a tag stands.
 fn place(folder: &Folder, part: &Part<'_>, span: Range<usize>) -> Location {
-    let (text, spot) = match part.name {
-        "html" => (&folder.html, &None),
-        "plaintext" => (&folder.plaintext, &None),
-        "amp" => (&folder.amp, &None),
-        "subject" => (&None, &folder.manifest.subject),
-        _ => (&None, &folder.manifest.sender_name),
-    };
-    match (text, spot) {
+    match part.place(folder) {
         (Some(text), _) => text.at(span),
         (None, Some(spot)) => folder.locate(&spot.place),
         (None, None) => Location::whole(folder.manifest_path()),

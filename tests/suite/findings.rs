@@ -249,6 +249,44 @@ fn what_a_fix_writes_needs_no_other_fix() {
 }
 
 #[test]
+fn of_a_mail_for_another_engine_only_that_is_said() {
+    let project = Project::new().template("welcome");
+    let manifest = project.read("templates/welcome/manifest.yaml");
+    let html = |tag: &str| format!("<p>Hello {{{{ name }}}}{tag}, a line for the reader of {{{{ company }}}}.</p>");
+    let rules = |variables: &str, html: &str| {
+        project.write("templates/welcome/manifest.yaml", format!("{manifest}{variables}"));
+        project.write("templates/welcome/body.html", html);
+        project.write("templates/welcome/body.txt", "Hello {{ name }}, a line for the reader.\n");
+        let json = project.run(["validate", "--format", "json"]).exits(0).json();
+        let found = json["findings"].as_array().unwrap().iter();
+        found.map(|f| f["rule"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    for tag in ["{{#if x}}{{/if}}", "{% if x %}", "{{{x}}}", "{{a.b}}", "{{.Name}}"] {
+        assert_eq!(rules("", &html(tag)), ["foreign-syntax"], "{tag}");
+    }
+    // Whoever declares a name has begun to write for this engine, and these do not look like its tags.
+    let all = ["tag-whitespace", "foreign-syntax", "tag-undeclared", "tag-parity", "tag-whitespace"];
+    for (variables, tag) in [("variables: [name]\n", "{% if x %}"), ("", "*|NAME|*")] {
+        let mut found = rules(variables, &html(tag));
+        let mut expected = all.map(str::to_owned).to_vec();
+        found.sort();
+        expected.sort();
+        assert_eq!(found, expected, "{variables}{tag}");
+    }
+}
+
+#[test]
+fn what_stands_behind_too_many_attributes_is_announced() {
+    let project = Project::new().template("welcome");
+    let tag = |count: usize| format!("<p>Hello</p><b {}onclick=\"x()\">you</b>", "data-x=\"1\" ".repeat(count));
+    project.write("templates/welcome/body.html", tag(999));
+    project.run(["validate"]).exits(3).stdout_has("mail clients remove `onclick`");
+    project.write("templates/welcome/body.html", tag(1_000));
+    let said = "error[active-content] this tag has more than 1000 attributes, and what follows them was not looked at";
+    project.run(["validate", "--format", "concise"]).exits(3).stdout_has(&format!("body.html:1:13: {said}"));
+}
+
+#[test]
 fn a_misspelt_tag_is_one_finding() {
     let project = Project::new().template("welcome");
     let manifest = project.read("templates/welcome/manifest.yaml");
@@ -270,6 +308,11 @@ fn a_misspelt_tag_is_one_finding() {
     let parity: Vec<_> = found.iter().filter(|f| f["rule"] == "tag-parity").collect();
     assert_eq!((found.len(), parity.len()), (3, 1), "{found:?}");
     assert_eq!(parity[0]["message"], "the plain text shows `{{first_name}}` where the html shows `{{frist_name}}`");
+    // Where a manifest declares nothing at all, an undeclared name is worth knowing and no mistake; each is reported once.
+    let found = write("", "{{name}} {{code}}", "{{name}} {{code}}");
+    let said: Vec<_> =
+        found.iter().map(|f| (f["severity"].as_str().unwrap(), f["message"].as_str().unwrap())).collect();
+    assert_eq!(said, [("info", "`{{name}}` is not declared (nor is 1 other name)")]);
     // What differs indeed is still said on both sides.
     let found = write("variables: [name, order]\n", "{{name}}", "{{order}}");
     assert_eq!(found.len(), 2, "{found:?}");

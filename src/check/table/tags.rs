@@ -15,7 +15,7 @@ TAG_WHITESPACE "tag-whitespace" Warn Default fix
     source "interface §2.5, silent.md"
 FOREIGN_SYNTAX "foreign-syntax" Warn Default
     "tags of another engine"
-    why "The simple engine knows names, defaults and conditions. What other services write as `{{#if}}`, `*|NAME|*` or `{% %}` would reach the recipient as it stands."
+    why "The simple engine knows names, defaults and conditions. What other services write as `{{#if}}`, `*|NAME|*` or `{% %}` would reach the recipient as it stands. Of a mail with such tags whose manifest declares no name, blanks, undeclared names and parity are not reported besides: they follow from it."
     wrong "{{#if name}}Hello {{name}}{{/if}} *|COMPANY|*"
     right "{{name?Hello {{name}}}} {{company}}"
     source "interface §2.5, silent.md"
@@ -33,7 +33,7 @@ TAG_IN_LITERAL_FIELD "tag-in-literal-field" Warn Default
     source "interface §2.5"
 TAG_UNDECLARED "tag-undeclared" Warn Default
     "a tag that is neither in global_replacements nor in variables nor known to the service"
-    why "It is misspelt, or nobody will know that the sender must bring it; its place stays empty."
+    why "It is misspelt, or nobody will know that the sender must bring it; its place stays empty. Each name is reported once. It is a note where the manifest declares nothing at all, and silent where such a mail is written for another engine: that is `foreign-syntax`."
     wrong "subject: \"Hello {{frist_name}}\"\nvariables: [first_name]\n"
     right "subject: \"Hello {{first_name}}\"\nvariables: [first_name]\n"
     source "interface §2.5"
