@@ -7,7 +7,8 @@ use super::markup::{ATTRIBUTES, Subject, Tag};
 use super::table;
 use crate::source::Text;
 
-const ELEMENTS: [&str; 6] = ["script", "iframe", "frame", "object", "embed", "applet"];
+/// Attributes that hold an address.
+const ADDRESSES: [&str; 6] = ["href", "src", "action", "formaction", "background", "xlink:href"];
 /// Attributes that run code. A list, since other attributes start with `on`, too.
 const HANDLERS: [&str; 40] = [
     "onabort",
@@ -61,10 +62,12 @@ pub struct Active {
 }
 
 impl Subject for Active {
-    fn start(&mut self, tag: &Tag<'_>) {
+    fn attributes(&mut self, tag: &Tag<'_>) -> bool {
+        let before = self.places.count;
+        let element = matches!(tag.name, "script" | "iframe" | "frame" | "object" | "embed" | "applet");
         // JSON-LD is data that some mailboxes read.
         let data = tag.name == "script" && tag.value("type").to_ascii_lowercase().ends_with("json");
-        if ELEMENTS.contains(&tag.name) && !data {
+        if element && !data {
             self.found(tag.span.clone(), || format!("`<{}>`", tag.name));
         }
         if tag.name == "meta" && tag.value("http-equiv").eq_ignore_ascii_case("refresh") {
@@ -73,20 +76,19 @@ impl Subject for Active {
         if tag.crowded() {
             self.crowded.add(tag.span.start..tag.span.start + 1 + tag.name.len());
         }
-        for attribute in tag.attributes() {
-            if attribute.name.starts_with("on") && HANDLERS.contains(&attribute.name) {
-                self.found(attribute.span, || format!("`{}`", attribute.name));
-            } else if matches!(attribute.name, "href" | "src" | "action" | "formaction" | "background" | "xlink:href")
-                && runs(attribute.value)
-            {
-                self.found(attribute.span, || "a `javascript:` address".to_owned());
-            }
+        if tag.may_run() || ADDRESSES.iter().any(|name| tag.has(name)) {
+            self.values(tag);
         }
+        self.places.count > before || tag.crowded()
     }
 }
 
 /// Whether an address runs code: clients drop blanks and control characters before they look.
 fn runs(address: &str) -> bool {
+    // `https:` and the like, which nearly all are.
+    if address.as_bytes().first() == Some(&b'h') {
+        return false;
+    }
     let starts = |scheme: &str| {
         let mut bare = address.chars().filter(|c| !c.is_whitespace() && !c.is_control());
         scheme.chars().all(|wanted| bare.next().is_some_and(|c| c.to_ascii_lowercase() == wanted))
@@ -95,6 +97,16 @@ fn runs(address: &str) -> bool {
 }
 
 impl Active {
+    fn values(&mut self, tag: &Tag<'_>) {
+        for attribute in tag.attributes() {
+            if attribute.name.starts_with("on") && HANDLERS.contains(&attribute.name) {
+                self.found(attribute.span, || format!("`{}`", attribute.name));
+            } else if ADDRESSES.contains(&attribute.name) && runs(attribute.value) {
+                self.found(attribute.span, || "a `javascript:` address".to_owned());
+            }
+        }
+    }
+
     fn found(&mut self, span: Range<usize>, what: impl FnOnce() -> String) {
         if self.places.is_empty() {
             self.what = what();

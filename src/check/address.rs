@@ -50,7 +50,8 @@ impl Target {
             4 if is("file") => return Self::Private,
             _ => return Self::Other,
         };
-        let host = rest.trim_start_matches('/').split(['/', '?', '#']).next().unwrap_or_default();
+        let rest = rest.trim_start_matches('/');
+        let host = &rest[..memchr::memchr3(b'/', b'?', b'#', rest.as_bytes()).unwrap_or(rest.len())];
         if is_dynamic(host) {
             return target;
         }
@@ -59,8 +60,9 @@ impl Target {
 }
 
 fn is_scheme(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_alphabetic())
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+    let bytes = text.as_bytes();
+    bytes.first().is_some_and(u8::is_ascii_alphabetic)
+        && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'))
 }
 
 /// Whether some engine fills in the address: its start is not known then.
@@ -73,18 +75,20 @@ fn is_dynamic(address: &str) -> bool {
 }
 
 fn is_private(host: &str) -> bool {
-    let host = host.rsplit('@').next().unwrap_or(host);
+    let host = &host[memchr::memrchr(b'@', host.as_bytes()).map_or(0, |at| at + 1)..];
     if let Some(bracketed) = host.strip_prefix('[') {
         let address = bracketed.split(']').next().unwrap_or_default();
         return address.parse::<std::net::Ipv6Addr>().is_ok_and(|ip| {
             ip.is_loopback() || ip.is_unspecified() || ip.is_unique_local() || ip.is_unicast_link_local()
         });
     }
-    let name = host.split(':').next().unwrap_or_default().trim_end_matches('.');
-    if let Ok(ip) = name.parse::<std::net::Ipv4Addr>() {
+    let name = host[..memchr::memchr(b':', host.as_bytes()).unwrap_or(host.len())].trim_end_matches('.');
+    if name.starts_with(|c: char| c.is_ascii_digit())
+        && let Ok(ip) = name.parse::<std::net::Ipv4Addr>()
+    {
         return ip.is_loopback() || ip.is_private() || ip.is_link_local() || ip.is_unspecified();
     }
-    let last = name.rsplit('.').next().unwrap_or(name);
+    let last = &name[memchr::memrchr(b'.', name.as_bytes()).map_or(0, |at| at + 1)..];
     last.eq_ignore_ascii_case("localhost") || last.len() < name.len() && last.eq_ignore_ascii_case("local")
 }
 

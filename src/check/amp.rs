@@ -140,7 +140,7 @@ impl Subject for Amp {
         self.doctype = true;
     }
 
-    fn start(&mut self, tag: &Tag<'_>) {
+    fn attributes(&mut self, tag: &Tag<'_>) -> bool {
         self.in_custom = false;
         match tag.name {
             "html" => {
@@ -190,6 +190,7 @@ impl Subject for Amp {
             }
             self.address(tag.name, attribute.name, attribute.value, attribute.span);
         }
+        true
     }
 
     fn text(&mut self, text: &str, span: &Range<usize>, raw: &str) {

@@ -1,12 +1,10 @@
 //! CSS in style blocks and style attributes: what Gmail and Outlook drop.
 
 use std::ops::Range;
-use std::sync::LazyLock;
-
-use memchr::memmem::Finder;
 
 use super::findings::{Findings, Places};
 use super::markup::{Subject, Tag};
+use super::rare::Rare;
 use super::table;
 use crate::diagnostic::Edit;
 use crate::source::Text;
@@ -20,12 +18,13 @@ const FLAWS: usize = 1_000;
 /// Smallest text that can be read on a phone, in pixels.
 const SMALL_PIXELS: f32 = 12.0;
 
-/// A value that comes from elsewhere.
-static VARIABLE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("var(--"));
-
 /// What is kept of all styles of a body.
 #[derive(Debug, Default)]
 pub struct Css {
+    /// Whether `var(--` stands anywhere in the body as it is written.
+    variable: bool,
+    /// Whether anybody asks for small text, and for what Outlook makes of `max-width`.
+    asked: (bool, bool),
     blocks: usize,
     over: Places,
     double_braces: Places,
@@ -44,10 +43,8 @@ pub struct Css {
 }
 
 impl Subject for Css {
-    fn start(&mut self, tag: &Tag<'_>) {
-        if let Some(style) = tag.get("style") {
-            self.declarations(style.value, &style.span);
-        }
+    fn attributes(&mut self, tag: &Tag<'_>) -> bool {
+        let seen = tag.get("style").is_some_and(|style| self.declarations(style.value, &style.span));
         match tag.name {
             "meta" if tag.value("name").eq_ignore_ascii_case("color-scheme") => self.color_scheme = true,
             "link" => {
@@ -56,8 +53,9 @@ impl Subject for Css {
                     self.fonts.add(tag.span.clone());
                 }
             }
-            _ => {}
+            _ => return seen,
         }
+        true
     }
 
     fn text(&mut self, text: &str, span: &Range<usize>, raw: &str) {
@@ -73,9 +71,18 @@ impl Subject for Css {
 }
 
 impl Css {
-    /// A style attribute.
-    fn declarations(&mut self, style: &str, span: &Range<usize>) {
-        let variables = VARIABLE.find(style.as_bytes()).is_some();
+    /// To look at this body.
+    #[must_use]
+    pub fn new(rare: Rare, findings: &Findings<'_>) -> Self {
+        let asked = (findings.on(&table::SMALL_FONT), findings.on(&table::MSO_FALLBACK));
+        Self { variable: rare.variable, asked, ..Self::default() }
+    }
+
+    /// A style attribute; whether there is anything in it.
+    fn declarations(&mut self, style: &str, span: &Range<usize>) -> bool {
+        let mut seen = false;
+        let decoded = style.len() != span.len();
+        let variables = (self.variable || decoded) && style.contains("var(--");
         let bytes = style.as_bytes();
         let mut next = 0;
         while next < bytes.len() {
@@ -87,18 +94,21 @@ impl Css {
             }
             let Some((property, value)) = style[start..end].split_once(':') else { continue };
             let property = property.trim();
-            self.declaration(property, value.trim(), variables, span);
-            if property.eq_ignore_ascii_case("font-size") && small(value) {
+            seen |= self.declaration(property, value.trim(), variables, span);
+            if self.asked.0 && property.eq_ignore_ascii_case("font-size") && small(value) {
                 self.small.add(span.clone());
+                seen = true;
             }
-            if property.eq_ignore_ascii_case("max-width") {
+            if self.asked.1 && property.eq_ignore_ascii_case("max-width") {
                 self.max_width.add(span.clone());
+                seen = true;
             }
         }
+        seen
     }
 
-    /// One declaration; `variables` says whether one may stand in its value.
-    fn declaration(&mut self, property: &str, value: &str, variables: bool, span: &Range<usize>) {
+    /// One declaration; `variables` says whether one may stand in its value. Whether clients drop it.
+    fn declaration(&mut self, property: &str, value: &str, variables: bool, span: &Range<usize>) -> bool {
         let is = |name: &str| property.eq_ignore_ascii_case(name);
         let among = |words: &[&str]| {
             let word = value.split(|c: char| c.is_whitespace() || c == '!').next().unwrap_or_default();
@@ -113,6 +123,7 @@ impl Css {
             }
             self.unsupported.add(span.clone());
         }
+        dropped
     }
 
     /// A style block: one pass over its bytes. The text of a style element has no character references, so positions are exact.

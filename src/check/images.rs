@@ -9,6 +9,7 @@ use memchr::memmem::Finder;
 use super::address::Target;
 use super::findings::{Findings, Places};
 use super::markup::{Subject, Tag};
+use super::rare::Rare;
 use super::table;
 use crate::diagnostic::Edit;
 use crate::source::{Asset, Folder, Text};
@@ -36,20 +37,22 @@ pub struct Images {
 }
 
 impl Subject for Images {
-    fn start(&mut self, tag: &Tag<'_>) {
-        match tag.name {
-            "img" => self.image(tag),
-            "image" | "v:image" | "v:fill" | "input" => self.source(tag, "src", false),
-            _ => {}
-        }
-        if tag.has("background") {
+    fn attributes(&mut self, tag: &Tag<'_>) -> bool {
+        let mut seen = tag.has("background");
+        if seen {
             self.source(tag, "background", true);
         }
         if let Some(style) = tag.get("style")
             && (self.any || style.value.len() != style.span.len())
         {
-            self.references(style.value, |_| style.span.clone());
+            seen |= self.references(style.value, |_| style.span.clone());
         }
+        match tag.name {
+            "img" => self.image(tag),
+            "image" | "v:image" | "v:fill" | "input" => self.source(tag, "src", false),
+            _ => return seen,
+        }
+        true
     }
 
     fn text(&mut self, text: &str, span: &Range<usize>, raw: &str) {
@@ -70,8 +73,8 @@ impl Subject for Images {
 impl Images {
     /// To look at this body.
     #[must_use]
-    pub fn new(html: &str) -> Self {
-        Self { any: CID.find(html.as_bytes()).is_some(), ..Self::default() }
+    pub fn new(rare: Rare) -> Self {
+        Self { any: rare.cid, ..Self::default() }
     }
 
     fn image(&mut self, tag: &Tag<'_>) {
@@ -125,8 +128,9 @@ impl Images {
         self.format.add(span);
     }
 
-    /// `cid:` in CSS and in Outlook's markup.
-    fn references(&mut self, text: &str, place: impl Fn(Range<usize>) -> Range<usize>) {
+    /// `cid:` in CSS and in Outlook's markup; whether there is one.
+    fn references(&mut self, text: &str, place: impl Fn(Range<usize>) -> Range<usize>) -> bool {
+        let mut any = false;
         for at in CID.find_iter(text.as_bytes()) {
             let before = text[..at].chars().next_back();
             if !matches!(before, Some('"' | '\'' | '(' | '=' | ' ')) {
@@ -135,7 +139,9 @@ impl Images {
             let rest = &text[at + 4..];
             let length = rest.find(['"', '\'', ')', ' ', '>', '\n', ';']).unwrap_or(rest.len());
             self.shown(&rest[..length], place(at..at + 4 + length));
+            any = true;
         }
+        any
     }
 
     fn shown(&mut self, cid: &str, span: Range<usize>) {

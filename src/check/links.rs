@@ -21,6 +21,7 @@ pub struct Links {
     textless: Places,
     /// The open link: its place, and whether it has something to click on.
     open: Option<(Range<usize>, bool)>,
+    /// Whether there is a way to unsubscribe, or nobody asks for one.
     unsubscribe: bool,
     operators: Places,
     /// The first different web addresses.
@@ -28,24 +29,34 @@ pub struct Links {
 }
 
 impl Subject for Links {
-    fn start(&mut self, tag: &Tag<'_>) {
+    fn start(&mut self, name: &str, _span: &Range<usize>) {
+        if let Some((_, shown)) = &mut self.open {
+            *shown |= matches!(name, "v:roundrect" | "v:rect" | "svg");
+        }
+    }
+
+    fn attributes(&mut self, tag: &Tag<'_>) -> bool {
+        let mut seen = tag.name == "img";
         if matches!(tag.name, "a" | "area")
             && let Some(href) = tag.get("href")
         {
             self.link(tag, href.value, href.span);
         }
+        let named = seen && !tag.value("alt").is_empty() || !tag.value("aria-label").is_empty();
         if let Some((_, shown)) = &mut self.open {
-            let named = tag.name == "img" && !tag.value("alt").is_empty() || !tag.value("aria-label").is_empty();
-            *shown |= named || matches!(tag.name, "v:roundrect" | "v:rect" | "svg");
+            *shown |= named;
         }
+        seen |= named;
         for name in ["href", "src"] {
-            if let Some(address) = tag.get(name)
-                && may_operate(address.value)
+            let Some(address) = tag.get(name) else { continue };
+            seen = true;
+            if may_operate(address.value)
                 && crate::desired::tags::simple(address.value).tags.iter().any(|tag| tag.operator.is_some())
             {
                 self.operators.add(address.span);
             }
         }
+        seen
     }
 
     fn end(&mut self, name: &str, _span: &Range<usize>) {
@@ -57,11 +68,13 @@ impl Subject for Links {
     }
 
     fn text(&mut self, text: &str, _span: &Range<usize>, raw: &str) {
-        let shown = raw.is_empty() && text.chars().any(|c| !c.is_whitespace());
-        if let Some((_, clickable)) = &mut self.open {
-            *clickable |= shown;
+        if !raw.is_empty() {
+            return;
         }
-        self.unsubscribe = self.unsubscribe || shown && has_word(text, "unsubscribe");
+        if let Some((_, clickable @ false)) = &mut self.open {
+            *clickable = text.chars().any(|c| !c.is_whitespace());
+        }
+        self.unsubscribe = self.unsubscribe || has_word(text, "unsubscribe");
     }
 }
 
@@ -83,6 +96,12 @@ fn has_word(text: &str, word: &str) -> bool {
 }
 
 impl Links {
+    /// To look at a body.
+    #[must_use]
+    pub fn new(findings: &Findings<'_>) -> Self {
+        Self { unsubscribe: !findings.on(&table::UNSUBSCRIBE_MISSING), ..Self::default() }
+    }
+
     fn link(&mut self, tag: &Tag<'_>, href: &str, span: Range<usize>) {
         self.unsubscribe = self.unsubscribe || has_word(href, "unsub");
         match Target::of(href) {

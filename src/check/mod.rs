@@ -7,6 +7,7 @@ mod address;
 mod allow;
 mod amp;
 mod assets;
+mod body;
 mod characters;
 mod css;
 mod fields;
@@ -14,6 +15,7 @@ mod findings;
 mod images;
 mod links;
 mod markup;
+mod rare;
 mod structure;
 pub mod table;
 mod tags;
@@ -22,9 +24,8 @@ mod verdict;
 mod wording;
 
 use std::collections::HashMap;
-use std::ops::Range;
 
-use crate::desired::tags::Engine;
+use crate::desired::tags::{Engine, Parsed};
 use crate::desired::{Id, Key, Row, Template};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::{Folder, Problem, Walk};
@@ -78,76 +79,21 @@ fn parts(folder: &Folder, findings: &mut findings::Findings<'_>) -> Contract {
     let engine = tags::engine(folder, findings);
     let mut links = links::Links::default();
     let mut wording = wording::Wording::default();
+    let mut parsed = Parsed::default();
     if let Some(html) = &folder.html {
-        let mut body = Body {
-            images: images::Images::new(&html.sent),
-            wording: wording::Wording::new(&html.sent, folder.plaintext.is_none()),
-            ..Body::default()
-        };
+        if engine == Engine::Simple {
+            parsed = crate::desired::tags::simple(&html.sent);
+        }
+        let tags = parsed.tags.iter().map(|tag| tag.span.start).collect();
+        let mut body = body::Body::new(&html.sent, tags, folder.plaintext.is_none(), findings);
         markup::read(&html.sent, &mut body);
-        body.structure.report(html, findings);
-        body.active.report(html, findings);
-        body.css.report(html, findings);
-        body.images.report(html, folder, findings);
-        body.links.report(html, engine == Engine::Simple, findings);
-        body.wording.report(html, findings);
-        (links, wording) = (body.links, body.wording);
+        (links, wording) = body.report(html, folder, engine, findings);
     }
     if let Some(amp) = &folder.amp {
         amp::check(amp, findings);
     }
     textpart::check(folder, folder.html.as_ref().map(|_| &links), &wording.plain, engine, findings);
-    tags::check(folder, engine, &wording.visible, findings)
-}
-
-/// Everything that looks at an html body.
-#[derive(Default)]
-struct Body {
-    structure: structure::Structure,
-    active: active::Active,
-    css: css::Css,
-    images: images::Images,
-    links: links::Links,
-    wording: wording::Wording,
-}
-
-impl markup::Subject for Body {
-    fn start(&mut self, tag: &markup::Tag<'_>) {
-        self.structure.start(tag);
-        self.active.start(tag);
-        self.css.start(tag);
-        self.images.start(tag);
-        self.links.start(tag);
-        self.wording.start(tag);
-    }
-
-    fn end(&mut self, name: &str, span: &Range<usize>) {
-        self.structure.end(name, span);
-        self.links.end(name, span);
-        self.wording.end(name, span);
-    }
-
-    fn text(&mut self, text: &str, span: &Range<usize>, raw: &str) {
-        self.structure.text(text, span, raw);
-        self.css.text(text, span, raw);
-        self.images.text(text, span, raw);
-        self.links.text(text, span, raw);
-        self.wording.text(text, span, raw);
-    }
-
-    fn comment(&mut self, content: &str, span: &Range<usize>) {
-        self.structure.comment(content, span);
-        self.css.comment(content, span);
-        self.images.comment(content, span);
-    }
-
-    fn doctype(&mut self, span: &Range<usize>) {
-        self.structure.doctype(span);
-    }
-
-    fn unterminated_comment(&mut self, at: usize) {
-        self.structure.unterminated_comment(at);
-    }
+    tags::check(folder, engine, parsed, &wording.visible, findings)
 }
 
 /// Whether a text has a tag of some engine in it, so that its value is not known here.

@@ -15,17 +15,6 @@ const CLIP_NEAR: usize = 81_920;
 /// Open elements that are kept in mind; a deeper document is not judged for balance.
 const DEPTH: usize = 1_000;
 
-const VOID: [&str; 15] = [
-    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
-    "frame",
-];
-/// Elements whose end tag HTML lets one leave out.
-const OPTIONAL: [&str; 18] = [
-    "html", "head", "body", "p", "li", "dt", "dd", "td", "th", "tr", "tbody", "thead", "tfoot", "colgroup", "option",
-    "optgroup", "rp", "rt",
-];
-const FORM_OR_MEDIA: [&str; 7] = ["form", "input", "select", "textarea", "button", "video", "audio"];
-
 /// What is kept of a document.
 #[derive(Debug, Default)]
 pub struct Structure {
@@ -57,20 +46,22 @@ pub struct Structure {
 }
 
 impl Subject for Structure {
-    fn start(&mut self, tag: &Tag<'_>) {
-        self.document(tag);
-        self.repeated(tag);
-        if FORM_OR_MEDIA.contains(&tag.name) {
-            if self.form_or_media.is_empty() {
-                tag.name.clone_into(&mut self.form_name);
+    fn start(&mut self, name: &str, span: &Range<usize>) {
+        match name {
+            "html" => {
+                self.whole = true;
+                self.html = Some(span.clone());
             }
-            self.form_or_media.add(tag.span.clone());
-        }
-        match tag.name {
+            "head" => self.whole = true,
+            "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => self.heading = true,
+            "form" | "input" | "select" | "textarea" | "button" | "video" | "audio" => {
+                if self.form_or_media.is_empty() {
+                    name.clone_into(&mut self.form_name);
+                }
+                self.form_or_media.add(span.clone());
+            }
             "table" => {
-                let role = tag.value("role");
-                let marked = role.eq_ignore_ascii_case("presentation") || role.eq_ignore_ascii_case("none");
-                self.table_open.push((tag.span.clone(), marked, false));
+                self.table_open.push((span.clone(), false, false));
                 self.table_open.truncate(DEPTH);
             }
             "th" => {
@@ -80,15 +71,36 @@ impl Subject for Structure {
             }
             _ => {}
         }
-        if VOID.contains(&tag.name) || tag.name.contains(':') {
+        if stands_alone(name) {
             return;
         }
         if self.open.len() >= DEPTH {
             self.too_deep = true;
         } else {
-            self.open.push((self.names.len(), tag.span.clone()));
-            self.names.push_str(tag.name);
+            self.open.push((self.names.len(), span.clone()));
+            self.names.push_str(name);
         }
+    }
+
+    fn attributes(&mut self, tag: &Tag<'_>) -> bool {
+        let repeated = tag.may_repeat();
+        if repeated {
+            self.repeated(tag);
+        }
+        let role = tag.value("role");
+        match tag.name {
+            "html" => self.lang |= !tag.value("lang").is_empty() || !tag.value("xml:lang").is_empty(),
+            "meta" => self.meta(tag),
+            "table" if role.eq_ignore_ascii_case("presentation") || role.eq_ignore_ascii_case("none") => {
+                // Deeper than what is kept the last one is another table.
+                if let Some(table) = self.table_open.last_mut().filter(|table| table.0 == tag.span) {
+                    table.1 = true;
+                }
+            }
+            _ if role.eq_ignore_ascii_case("heading") => self.heading = true,
+            _ => return repeated,
+        }
+        true
     }
 
     fn end(&mut self, name: &str, span: &Range<usize>) {
@@ -99,13 +111,13 @@ impl Subject for Structure {
         {
             self.tables.add(table);
         }
-        if VOID.contains(&name) || name.contains(':') || self.too_deep {
+        if stands_alone(name) || self.too_deep {
             return;
         }
         match (0..self.open.len()).rev().find(|at| self.open_name(*at) == name) {
             Some(at) => {
                 for left in at + 1..self.open.len() {
-                    if !OPTIONAL.contains(&self.open_name(left)) {
+                    if !ends_by_itself(self.open_name(left)) {
                         if self.unbalanced.is_empty() {
                             self.unbalanced_name = self.open_name(left).to_owned();
                             self.stray = false;
@@ -158,24 +170,12 @@ impl Subject for Structure {
 }
 
 impl Structure {
-    fn document(&mut self, tag: &Tag<'_>) {
-        match tag.name {
-            "html" => {
-                self.whole = true;
-                self.html = Some(tag.span.clone());
-                self.lang |= !tag.value("lang").is_empty() || !tag.value("xml:lang").is_empty();
-            }
-            "head" => self.whole = true,
-            "meta" => {
-                let utf8 = |text: &str| text.to_ascii_lowercase().replace(' ', "").contains("utf-8");
-                self.charset |= utf8(tag.value("charset"));
-                let declares = tag.value("http-equiv").eq_ignore_ascii_case("content-type");
-                self.charset |= declares && utf8(tag.value("content"));
-                self.viewport |= tag.value("name").eq_ignore_ascii_case("viewport");
-            }
-            "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => self.heading = true,
-            _ => self.heading |= tag.value("role").eq_ignore_ascii_case("heading"),
-        }
+    fn meta(&mut self, tag: &Tag<'_>) {
+        let utf8 = |text: &str| text.to_ascii_lowercase().replace(' ', "").contains("utf-8");
+        self.charset |= utf8(tag.value("charset"));
+        let declares = tag.value("http-equiv").eq_ignore_ascii_case("content-type");
+        self.charset |= declares && utf8(tag.value("content"));
+        self.viewport |= tag.value("name").eq_ignore_ascii_case("viewport");
     }
 
     /// The name of an open element.
@@ -185,9 +185,6 @@ impl Structure {
     }
 
     fn repeated(&mut self, tag: &Tag<'_>) {
-        if !tag.may_repeat() {
-            return;
-        }
         let mut seen: Vec<(&str, &str)> = Vec::new();
         for attribute in tag.attributes() {
             match seen.iter().find(|(name, _)| *name == attribute.name) {
@@ -236,7 +233,7 @@ impl Structure {
             return;
         }
         for left in 0..self.open.len() {
-            if !OPTIONAL.contains(&self.open_name(left)) {
+            if !ends_by_itself(self.open_name(left)) {
                 if self.unbalanced.is_empty() {
                     self.unbalanced_name = self.open_name(left).to_owned();
                 }
@@ -281,6 +278,54 @@ impl Structure {
             .places(&table::LAYOUT_TABLE_ROLE, text, &self.tables, "this layout table is announced as data")
             .help("add `role=\"presentation\"`");
     }
+}
+
+/// Whether an element has no end tag, or is Outlook's.
+fn stands_alone(name: &str) -> bool {
+    let void = matches!(
+        name,
+        "area"
+            | "base"
+            | "br"
+            | "col"
+            | "embed"
+            | "frame"
+            | "hr"
+            | "img"
+            | "input"
+            | "link"
+            | "meta"
+            | "param"
+            | "source"
+            | "track"
+            | "wbr"
+    );
+    void || name.contains(':')
+}
+
+/// Whether HTML lets one leave out the end tag of an element.
+fn ends_by_itself(name: &str) -> bool {
+    matches!(
+        name,
+        "html"
+            | "head"
+            | "body"
+            | "p"
+            | "li"
+            | "dt"
+            | "dd"
+            | "td"
+            | "th"
+            | "tr"
+            | "tbody"
+            | "thead"
+            | "tfoot"
+            | "colgroup"
+            | "option"
+            | "optgroup"
+            | "rp"
+            | "rt"
+    )
 }
 
 /// Gmail's limit.

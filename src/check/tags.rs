@@ -54,8 +54,14 @@ fn declared(folder: &Folder) -> BTreeSet<&str> {
     shared.chain(&folder.manifest.variables).map(|name| name.value.as_str()).collect()
 }
 
-/// Checks the tags of every part.
-pub fn check(folder: &Folder, engine: Engine, visible: &[Range<usize>], findings: &mut Findings<'_>) -> Contract {
+/// Checks the tags of every part. Those of the html were read before, and `visible` says where those of them start that a reader sees.
+pub fn check(
+    folder: &Folder,
+    engine: Engine,
+    mut html: Parsed<'_>,
+    visible: &[usize],
+    findings: &mut Findings<'_>,
+) -> Contract {
     let mut contract = Contract { engine: engine.word().to_owned(), variables: BTreeMap::new() };
     literal_fields(folder, findings);
     let bodies = [("html", &folder.html), ("plaintext", &folder.plaintext), ("amp", &folder.amp)];
@@ -76,7 +82,8 @@ pub fn check(folder: &Folder, engine: Engine, visible: &[Range<usize>], findings
     for (name, text) in bodies {
         if let Some(text) = text {
             let outside = tags::outside_braces(&text.sent);
-            let mut part = Part { name, parsed: tags::simple(&text.sent), outside };
+            let parsed = if name == "html" { std::mem::take(&mut html) } else { tags::simple(&text.sent) };
+            let mut part = Part { name, parsed, outside };
             if name == "amp" {
                 mustache(text, &mut part.parsed, findings);
             }
@@ -96,7 +103,12 @@ pub fn check(folder: &Folder, engine: Engine, visible: &[Range<usize>], findings
         parity(folder, &parts, &typos, visible, findings);
     }
     for part in &parts {
+        let mut last = None;
         for tag in &part.parsed.tags {
+            // Neighbours are often the same.
+            if last.replace((tag.name, tag.operator.is_none())) == Some((tag.name, tag.operator.is_none())) {
+                continue;
+            }
             if !contract.variables.contains_key(tag.name) {
                 contract.variables.insert(tag.name.to_owned(), Variable::default());
             }
@@ -340,13 +352,7 @@ fn place(folder: &Folder, part: &Part<'_>, span: Range<usize>) -> Location {
 
 /// What one part tells a reader and another does not. Names that have a value for everybody do not count, nor do those in links. A typo
 /// has its finding already, and counts as what was meant.
-fn parity(
-    folder: &Folder,
-    parts: &[Part<'_>],
-    typos: &Typos<'_>,
-    visible: &[Range<usize>],
-    findings: &mut Findings<'_>,
-) {
+fn parity(folder: &Folder, parts: &[Part<'_>], typos: &Typos<'_>, visible: &[usize], findings: &mut Findings<'_>) {
     let shared: BTreeSet<&str> =
         folder.manifest.global_replacements.iter().map(|(name, _)| name.value.as_str()).chain(tags::KNOWN).collect();
     let part = |name: &str| parts.iter().find(|part| part.name == name);
@@ -356,7 +362,7 @@ fn parity(
     };
     let Some(html) = part("html") else { return };
     let in_html = every(html);
-    let seen = |span: &Range<usize>| among(visible, span.start);
+    let seen = |span: &Range<usize>| visible.binary_search(&span.start).is_ok();
     for other in ["plaintext", "amp"].into_iter().filter_map(part) {
         let in_other = every(other);
         let only_in = |part: &Part<'_>, elsewhere: &BTreeSet<String>, test: &dyn Fn(&Tag<'_>) -> bool| {

@@ -2,7 +2,7 @@
 
 use super::findings::Findings;
 use super::table;
-use super::{links::Links, wording};
+use super::{links::Links, rare};
 use crate::desired::tags::{self, Engine};
 use crate::diagnostic::{Diagnostic, Edit, Location};
 use crate::source::Folder;
@@ -18,7 +18,7 @@ pub fn check(folder: &Folder, links: Option<&Links>, derived: &str, engine: Engi
     match (&folder.plaintext, &folder.html) {
         (None, Some(html)) => missing(folder, &html.path, derived, engine, findings),
         (Some(text), _) => {
-            if let Some(what) = wording::placeholder(&text.sent) {
+            if let Some(what) = rare::placeholder(&text.sent) {
                 let at = text.sent.to_lowercase().find(&what.to_lowercase()).unwrap_or(0);
                 let message = format!("`{what}` was meant to be replaced");
                 findings.push(Diagnostic::new(&table::PLACEHOLDER_LEFT, text.at(at..at + what.len()), message));
@@ -100,7 +100,7 @@ fn subject(folder: &Folder, findings: &mut Findings<'_>) {
     } else if text.contains(bidi) {
         findings.at(rule, folder, &subject.place, "the subject has bidirectional controls");
     }
-    if let Some(what) = wording::placeholder(text) {
+    if let Some(what) = rare::placeholder(text) {
         let message = format!("`{what}` was meant to be replaced");
         findings.at(&table::PLACEHOLDER_LEFT, folder, &subject.place, message);
     }

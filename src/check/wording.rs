@@ -1,14 +1,11 @@
 //! The words of an html body as a reader sees them: placeholders, the preheader, the plain text that can be derived.
 
 use std::ops::Range;
-use std::sync::LazyLock;
-
-use memchr::memmem::Finder;
 
 use super::findings::{Findings, Places};
 use super::markup::{Subject, Tag};
+use super::rare::{Rare, placeholder};
 use super::table;
-use crate::desired::tags::MOST;
 use crate::source::Text;
 
 const BLOCKS: [&str; 22] = [
@@ -38,21 +35,23 @@ const BLOCKS: [&str; 22] = [
 /// Longest plain text that is derived, in bytes.
 const DERIVED: usize = 100_000;
 
-/// Where a merge tag starts.
-static TAG: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("{{"));
-
 /// What is kept of the words.
 #[derive(Debug, Default)]
 pub struct Wording {
-    /// Where one of [`WORDS`] stands for the first time in the body as it is; what is decoded may have it all the same.
+    /// Where the first word of a placeholder stands in the body as it is written.
     word: usize,
     placeholders: Places,
     placeholder: &'static str,
-    /// Bytes of the pieces of text that a reader sees, for the tags in them.
-    pub visible: Vec<Range<usize>>,
+    /// Where the merge tags of the body start.
+    tags: Vec<usize>,
+    /// How many of them are behind the text that is being read.
+    passed: usize,
+    /// Where those start that stand in a text that a reader sees.
+    pub visible: Vec<usize>,
+    /// Whether anybody asks for a preheader.
+    preheader: bool,
     hidden_first: bool,
     seen_words: bool,
-    in_body: bool,
     /// The derived plain text.
     pub plain: String,
     links: Vec<String>,
@@ -60,11 +59,16 @@ pub struct Wording {
 }
 
 impl Wording {
-    /// To look at this body, with or without deriving a plain text.
+    /// To look at a body in which these tags stand, with or without deriving a plain text.
     #[must_use]
-    pub fn new(html: &str, derive: bool) -> Self {
-        let first = WORDS.iter().filter_map(|word| word.find(html.as_bytes())).min();
-        Self { derive, word: first.unwrap_or(usize::MAX), ..Self::default() }
+    pub fn new(rare: Rare, tags: Vec<usize>, derive: bool, findings: &Findings<'_>) -> Self {
+        let preheader = findings.on(&table::PREHEADER_MISSING);
+        Self { derive, word: rare.placeholder, tags, preheader, ..Self::default() }
+    }
+
+    /// Whether a plain text is being derived, and has room.
+    fn derives(&self) -> bool {
+        self.derive && self.plain.len() <= DERIVED
     }
 
     fn break_line(&mut self, twice: bool) {
@@ -96,23 +100,11 @@ impl Wording {
 }
 
 impl Subject for Wording {
-    fn start(&mut self, tag: &Tag<'_>) {
-        if tag.name == "body" {
-            self.in_body = true;
-        }
-        if !self.seen_words {
-            let style = tag.value("style").to_ascii_lowercase().replace(' ', "");
-            let hides =
-                ["display:none", "max-height:0", "font-size:0", "font-size:1px", "opacity:0", "visibility:hidden"];
-            self.hidden_first |=
-                hides.iter().any(|hide| style.contains(hide)) || tag.value("class").contains("preheader");
-        }
-        if !self.derive || self.plain.len() > DERIVED {
+    fn start(&mut self, name: &str, _span: &Range<usize>) {
+        if !self.derives() {
             return;
         }
-        match tag.name {
-            "a" => self.links.push(tag.value("href").to_owned()),
-            "img" if !tag.value("alt").is_empty() => self.plain.push_str(tag.value("alt")),
+        match name {
             "li" => {
                 self.break_line(false);
                 self.plain.push_str("- ");
@@ -121,11 +113,25 @@ impl Subject for Wording {
             name if BLOCKS.contains(&name) => self.break_line(false),
             _ => {}
         }
-        self.links.truncate(100);
+    }
+
+    fn attributes(&mut self, tag: &Tag<'_>) -> bool {
+        let hides = self.preheader && !self.seen_words && hides(tag);
+        self.hidden_first |= hides;
+        match tag.name {
+            "a" if self.derives() => {
+                self.links.push(tag.value("href").to_owned());
+                self.links.truncate(100);
+            }
+            "img" if self.derives() => self.plain.push_str(tag.value("alt")),
+            "a" | "img" => {}
+            _ => return hides,
+        }
+        true
     }
 
     fn end(&mut self, name: &str, _span: &Range<usize>) {
-        if !self.derive || self.plain.len() > DERIVED {
+        if !self.derives() {
             return;
         }
         if name == "a"
@@ -156,11 +162,13 @@ impl Subject for Wording {
             self.placeholders.add(span.clone());
         }
         self.seen_words = self.seen_words || text.chars().any(char::is_alphanumeric);
-        // No more tags than these are read of a body, so no more places count.
-        if self.visible.len() < 4 * MOST && TAG.find(text.as_bytes()).is_some() {
-            self.visible.push(span.clone());
+        while let Some(tag) = self.tags.get(self.passed).filter(|tag| **tag < span.end) {
+            self.passed += 1;
+            if span.start <= *tag {
+                self.visible.push(*tag);
+            }
         }
-        if self.derive && self.plain.len() <= DERIVED {
+        if self.derives() {
             for c in text.chars() {
                 let hidden = crate::untrusted::is_control(c) && !c.is_whitespace() || matches!(c, '\u{ad}' | '\u{34f}');
                 if c.is_whitespace() || c == '\u{a0}' {
@@ -175,21 +183,9 @@ impl Subject for Wording {
     }
 }
 
-/// The words that [`placeholder`] looks for.
-static WORDS: LazyLock<[Finder<'static>; 4]> = LazyLock::new(|| ["ipsum", "IPSUM", "TODO:", "FIXME"].map(Finder::new));
-
-/// A word that was meant to be replaced.
-#[must_use]
-pub fn placeholder(text: &str) -> Option<&'static str> {
-    let bytes = text.as_bytes();
-    let [ipsum, upper, todo, fixme] = &*WORDS;
-    // The rarer of the two words is looked for first.
-    for ipsum in [ipsum, upper] {
-        let before = |at: usize| at.checked_sub(6).and_then(|from| bytes.get(from..at));
-        let mut places = ipsum.find_iter(bytes);
-        if places.any(|at| before(at).is_some_and(|word| word.eq_ignore_ascii_case(b"lorem "))) {
-            return Some("lorem ipsum");
-        }
-    }
-    [(todo, "TODO:"), (fixme, "FIXME")].into_iter().find(|(word, _)| word.find(bytes).is_some()).map(|(_, name)| name)
+/// Whether a tag hides what stands in it, as a preheader is hidden.
+fn hides(tag: &Tag<'_>) -> bool {
+    let style = tag.value("style").to_ascii_lowercase().replace(' ', "");
+    let hides = ["display:none", "max-height:0", "font-size:0", "font-size:1px", "opacity:0", "visibility:hidden"];
+    hides.iter().any(|hide| style.contains(hide)) || tag.value("class").contains("preheader")
 }

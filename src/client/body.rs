@@ -119,11 +119,14 @@ impl Sink for Counter {
 fn text_bytes(text: &str) -> u64 {
     let more = |piece: &[u8]| {
         // Without a branch, and counted in bytes, many are looked at in one step.
-        let escaped = |byte: u8| (byte < 0x20) | (byte == b'"') | (byte == b'\\');
-        let escapes = piece.iter().fold(0_u8, |sum, byte| sum + u8::from(escaped(*byte)));
-        let strange = piece.iter().fold(false, |any, byte| any | ((*byte < 0x20) & (*byte != b'\n')));
+        let (mut escapes, mut strange) = (0_u8, 0_u8);
+        for byte in piece {
+            let control = u8::from(*byte < 0x20);
+            escapes += control | u8::from(*byte == b'"') | u8::from(*byte == b'\\');
+            strange |= control & u8::from(*byte != b'\n');
+        }
         let long = |byte: &&u8| **byte < 0x20 && !matches!(**byte, b'\n' | b'\r' | b'\t' | 0x08 | 0x0c);
-        u64::from(escapes) + if strange { 4 * piece.iter().filter(long).count() as u64 } else { 0 }
+        u64::from(escapes) + if strange != 0 { 4 * piece.iter().filter(long).count() as u64 } else { 0 }
     };
     2 + text.len() as u64 + text.as_bytes().chunks(240).map(more).sum::<u64>()
 }

@@ -16,6 +16,8 @@ pub struct Text {
     pub sent: String,
     /// Whether the file starts with a byte order mark.
     pub mark: bool,
+    /// Whether there may be a control character other than line feeds and tabs.
+    pub controls: bool,
     /// Offsets in `sent` of the line feeds that are CRLF on disk.
     crlf: Vec<u32>,
 }
@@ -39,8 +41,9 @@ impl Text {
         let raw = String::from_utf8(bytes)
             .map_err(|error| NotText { offset: error.utf8_error().valid_up_to(), likely: likely(error.as_bytes()) })?;
         let mark = raw.starts_with('\u{feff}');
-        if !mark && memchr::memchr(b'\r', raw.as_bytes()).is_none() {
-            return Ok(Self { path, sent: raw, mark, crlf: Vec::new() });
+        let controls = has_controls(raw.as_bytes());
+        if !mark && !controls {
+            return Ok(Self { path, sent: raw, mark, controls, crlf: Vec::new() });
         }
         let body = if mark { &raw['\u{feff}'.len_utf8()..] } else { &raw };
         let mut sent = String::with_capacity(body.len());
@@ -53,13 +56,13 @@ impl Text {
             }
             sent.push_str(piece);
         }
-        Ok(Self { path, sent, mark, crlf })
+        Ok(Self { path, sent, mark, controls, crlf })
     }
 
     /// A file with nothing in it.
     #[must_use]
     pub fn empty(path: String) -> Self {
-        Self { path, sent: String::new(), mark: false, crlf: Vec::new() }
+        Self { path, sent: String::new(), mark: false, controls: false, crlf: Vec::new() }
     }
 
     /// The offset on disk of an offset in `sent`.
@@ -83,6 +86,12 @@ impl Text {
         location.bytes = self.raw_span(location.bytes);
         location
     }
+}
+
+/// Whether bytes have a control character other than line feeds and tabs. Without a branch many are looked at in one step.
+fn has_controls(bytes: &[u8]) -> bool {
+    let control = |byte: u8| (byte < 0x20) & (byte != b'\n') & (byte != b'\t') | (byte == 0x7f);
+    bytes.chunks(4096).any(|piece| piece.iter().fold(false, |any, byte| any | control(*byte)))
 }
 
 /// Guesses an encoding from the byte order mark or from where the zero bytes are.

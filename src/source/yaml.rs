@@ -24,7 +24,7 @@ pub struct Flaw {
 /// A collection in the making.
 enum Open {
     List(usize, Vec<Node>),
-    /// The start, the entries, the key that waits for its value, and the keys so far.
+    /// The start, the entries, the key that waits for its value, and the keys so far where they are many.
     Map(usize, Vec<(Spot<String>, Node)>, Option<Spot<String>>, HashSet<String>),
 }
 
@@ -156,7 +156,7 @@ impl Builder<'_, '_> {
                     *waiting = Some(Spot { value: text, place: node.place });
                 }
                 Some(key) => {
-                    if !seen.insert(key.value.clone()) {
+                    if stands(&key.value, entries, seen) {
                         self.flaws.push(Flaw {
                             duplicate: true,
                             ..flaw(
@@ -173,6 +173,20 @@ impl Builder<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// Keys of one map that are compared one by one; a hostile map has thousands.
+const FEW: usize = 16;
+
+/// Whether a key stands in a map already.
+fn stands(key: &str, entries: &[(Spot<String>, Node)], seen: &mut HashSet<String>) -> bool {
+    if entries.len() < FEW {
+        return entries.iter().any(|(known, _)| known.value == key);
+    }
+    if seen.is_empty() {
+        seen.extend(entries.iter().map(|(known, _)| known.value.clone()));
+    }
+    !seen.insert(key.to_owned())
 }
 
 fn node(value: Value, bytes: Range<usize>) -> Node {

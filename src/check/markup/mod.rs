@@ -2,6 +2,7 @@
 //!
 //! Broken HTML, conditional comments, Outlook's markup and minified CSS are normal input; nothing here judges.
 
+mod known;
 mod references;
 mod tokens;
 
@@ -17,12 +18,19 @@ pub struct Tag<'p> {
     /// Bytes from `<` to `>`.
     pub span: Range<usize>,
     attributes: &'p [Attribute],
+    hints: Hints,
+    html: &'p str,
+    buffer: &'p str,
+}
+
+/// What is known of a tag's attributes without looking at them.
+#[derive(Debug, Clone, Copy, Default)]
+struct Hints {
     /// One bit for each name that may be there: most questions are about attributes that are not.
     present: u64,
     may_repeat: bool,
     crowded: bool,
-    html: &'p str,
-    buffer: &'p str,
+    may_run: bool,
 }
 
 /// An attribute as it was met: its name and value are bytes of the body, or of a buffer where they are not what stands there.
@@ -68,20 +76,26 @@ impl<'p> Tag<'p> {
     /// Whether a name may stand twice; nearly no tag has one.
     #[must_use]
     pub fn may_repeat(&self) -> bool {
-        self.may_repeat
+        self.hints.may_repeat
     }
 
     /// Whether the tag has more attributes than are kept: nobody knows what the others do.
     #[must_use]
     pub fn crowded(&self) -> bool {
-        self.crowded
+        self.hints.crowded
+    }
+
+    /// Whether a name starts with `on`.
+    #[must_use]
+    pub fn may_run(&self) -> bool {
+        self.hints.may_run
     }
 
     /// The first attribute of a name: later ones do not count for a mail client.
     #[must_use]
     #[inline]
     pub fn get(&self, name: &str) -> Option<Value<'p>> {
-        if self.present & bit(name.as_bytes()) == 0 {
+        if self.hints.present & bit(name.as_bytes()) == 0 {
             return None;
         }
         let named = |attribute: &&Attribute| attribute.name.of(&attribute.name_span, self.html, self.buffer) == name;
@@ -123,22 +137,29 @@ impl Piece {
     }
 }
 
-/// The bit of a name in [`Tag::present`].
+/// The bit of a name in [`Tag::present`]. Of the names that most tags have and that the rules ask for, no two have the same.
 #[inline]
 fn bit(name: &[u8]) -> u64 {
     match name {
         [] => 1,
         [first, ..] => {
             let last = name[name.len() - 1];
-            1 << ((usize::from(*first) * 5 + usize::from(last) * 3 + name.len()) & 63)
+            1 << ((usize::from(*first) + usize::from(last) * 51 + name.len() * 23) & 63)
         }
     }
 }
 
 /// What looks at a body. A subject sees every event and keeps what it needs.
 pub trait Subject {
-    /// A start tag.
-    fn start(&mut self, _tag: &Tag<'_>) {}
+    /// The start tag of an element: its name in lower case, and its bytes.
+    fn start(&mut self, _name: &str, _span: &Range<usize>) {}
+    /// The attributes of the start tag that was just handed out; whether there was anything to see in them.
+    ///
+    /// Nearly all tags of a mail are repetitions of a few. Where there was nothing to see, the same bytes are not looked at again: later
+    /// ones come to [`Subject::start`] only. So the answer must not depend on what was seen before, unless that never changes again.
+    fn attributes(&mut self, _tag: &Tag<'_>) -> bool {
+        false
+    }
     /// An end tag: its name in lower case and its bytes.
     fn end(&mut self, _name: &str, _span: &Range<usize>) {}
     /// Text with its character references decoded, and the element whose raw text it is (`style`, `script`, `title`, …) or nothing.

@@ -7,8 +7,9 @@ use std::ops::Range;
 
 use memchr::{memchr, memchr2, memmem};
 
+use super::known::Known;
 use super::references::{self, Within};
-use super::{ATTRIBUTES, Attribute, Piece, Subject, Tag, bit};
+use super::{ATTRIBUTES, Attribute, Hints, Piece, Subject, Tag, bit};
 
 /// Reads a body once and hands every event to the subject.
 pub fn read(html: &str, subject: &mut impl Subject) {
@@ -20,11 +21,10 @@ pub fn read(html: &str, subject: &mut impl Subject) {
         raw: "",
         odd: memchr2(b'\r', 0, bytes).is_some(),
         attributes: Vec::new(),
-        present: 0,
-        may_repeat: false,
-        crowded: false,
+        hints: Hints::default(),
         buffer: String::new(),
         scratch: String::new(),
+        known: Known::default(),
         subject,
     };
     while reader.at < bytes.len() {
@@ -44,13 +44,13 @@ struct Reader<'h, 's, S> {
     /// Whether there is a carriage return or a NUL anywhere, which are read as something else.
     odd: bool,
     attributes: Vec<Attribute>,
-    present: u64,
-    may_repeat: bool,
-    crowded: bool,
+    hints: Hints,
     /// Names and values of the current tag that are not what stands there.
     buffer: String,
     /// A text or comment that is not what stands there.
     scratch: String,
+    /// Start tags in whose attributes nobody saw anything.
+    known: Known,
     subject: &'s mut S,
 }
 
@@ -255,22 +255,32 @@ impl<S: Subject> Reader<'_, '_, S> {
     }
 
     fn start_tag(&mut self, start: usize) {
-        let Some((name, span)) = self.tag(start + 1) else { return };
+        let angle = self.after_angle(start);
+        if let Some(name) = self.known.name(self.bytes, start..angle) {
+            self.at = angle;
+            return self.subject.start(&self.html[name], &(start..angle));
+        }
+        let Some((name, place)) = self.tag(start + 1) else { return };
+        let span = start..self.at;
+        let written = matches!(name, Piece::There);
         let name = match name {
-            Piece::There => &self.html[span],
+            Piece::There => &self.html[place.clone()],
             Piece::Buffer(range) => &self.buffer[range],
         };
         self.raw = raw(name);
-        self.subject.start(&Tag {
+        self.subject.start(name, &span);
+        let seen = self.subject.attributes(&Tag {
             name,
-            span: start..self.at,
+            span: span.clone(),
             attributes: &self.attributes,
-            present: self.present,
-            may_repeat: self.may_repeat,
-            crowded: self.crowded,
+            hints: self.hints,
             html: self.html,
             buffer: &self.buffer,
         });
+        // What has a `>` in a value would not be found again.
+        if !seen && written && self.raw.is_empty() && self.at == angle {
+            self.known.keep(self.bytes, span, place.len());
+        }
     }
 
     fn end_tag(&mut self, start: usize) {
@@ -286,16 +296,14 @@ impl<S: Subject> Reader<'_, '_, S> {
     /// Reads a tag whose name starts at `from`: the name, and its bytes. A tag that never ends is none, and nothing follows it.
     fn tag(&mut self, from: usize) -> Option<(Piece, Range<usize>)> {
         self.attributes.clear();
-        self.present = 0;
-        self.may_repeat = false;
-        self.crowded = false;
+        self.hints = Hints::default();
         self.buffer.clear();
         let bytes = self.bytes;
         // Where the tag does not end.
         self.at = bytes.len();
-        let mut at = self.name_end(from, ENDS_TAG);
+        let (mut at, changes) = self.name_end(from, ENDS_TAG);
         let span = from..at;
-        let name = self.lower(span.clone());
+        let name = self.lower(span.clone(), changes);
         loop {
             match *bytes.get(at)? {
                 b'>' => {
@@ -312,18 +320,19 @@ impl<S: Subject> Reader<'_, '_, S> {
     fn attribute(&mut self, from: usize) -> Option<usize> {
         let bytes = self.bytes;
         // The first byte may even be `=`.
-        let to = self.name_end(from + 1, ENDS_ATTRIBUTE);
+        let (to, changes) = self.name_end(from + 1, ENDS_ATTRIBUTE);
+        let changes = changes || CLASSES[usize::from(bytes[from])] & CHANGES != 0;
         let blanks = |at: usize| bytes[at..].iter().position(|byte| !is_blank(*byte)).map(|blanks| at + blanks);
         let name_span = from..to;
         let next = blanks(to)?;
         if bytes[next] != b'=' {
-            self.keep(name_span, to..to, false);
+            self.keep(name_span, changes, to..to, false);
             return Some(next);
         }
         let at = blanks(next + 1)?;
         match bytes[at] {
             b'>' => {
-                self.keep(name_span, to..to, false);
+                self.keep(name_span, changes, to..to, false);
                 Some(at)
             }
             quote @ (b'"' | b'\'') => {
@@ -334,24 +343,24 @@ impl<S: Subject> Reader<'_, '_, S> {
                     end += memchr(quote, &bytes[end..])?;
                 }
                 let span = if start == end { to..to } else { start..end };
-                self.keep(name_span, span, references);
+                self.keep(name_span, changes, span, references);
                 Some(end + 1)
             }
             _ => {
-                let end = self.name_end(at, ENDS_VALUE);
+                let (end, _) = self.name_end(at, ENDS_VALUE);
                 bytes.get(end)?;
-                self.keep(name_span, at..end, memchr(b'&', &bytes[at..end]).is_some());
+                self.keep(name_span, changes, at..end, memchr(b'&', &bytes[at..end]).is_some());
                 Some(end)
             }
         }
     }
 
-    fn keep(&mut self, name_span: Range<usize>, value_span: Range<usize>, references: bool) {
+    fn keep(&mut self, name_span: Range<usize>, changes: bool, value_span: Range<usize>, references: bool) {
         if self.attributes.len() >= ATTRIBUTES {
-            self.crowded = true;
+            self.hints.crowded = true;
             return;
         }
-        let name = self.lower(name_span.clone());
+        let name = self.lower(name_span.clone(), changes);
         let value = if references || self.odd {
             let from = self.buffer.len();
             references::decode(&self.html[value_span.clone()], Within::Attribute, &mut self.buffer);
@@ -359,26 +368,33 @@ impl<S: Subject> Reader<'_, '_, S> {
         } else {
             Piece::There
         };
-        let bit = match &name {
-            Piece::There => bit(&self.bytes[name_span.clone()]),
-            Piece::Buffer(range) => bit(&self.buffer.as_bytes()[range.clone()]),
+        let letters = match &name {
+            Piece::There => &self.bytes[name_span.clone()],
+            Piece::Buffer(range) => &self.buffer.as_bytes()[range.clone()],
         };
-        self.may_repeat |= self.present & bit != 0;
-        self.present |= bit;
+        let bit = bit(letters);
+        self.hints.may_run |= letters.starts_with(b"on");
+        self.hints.may_repeat |= self.hints.present & bit != 0;
+        self.hints.present |= bit;
         self.attributes.push(Attribute { name, value, name_span, value_span });
     }
 
-    /// Where what starts at `from` ends: at the first byte of a class, or with the text.
-    fn name_end(&self, from: usize, class: u8) -> usize {
-        let rest = &self.bytes[from..];
-        let length = rest.iter().position(|byte| CLASSES[usize::from(*byte)] & class != 0);
-        length.map_or(self.bytes.len(), |length| from + length)
+    /// Where what starts at `from` ends: at the first byte of a class, or with the text; and whether a byte of it is not itself in a name.
+    fn name_end(&self, from: usize, class: u8) -> (usize, bool) {
+        let mut any = 0;
+        for (length, byte) in self.bytes[from..].iter().enumerate() {
+            let classes = CLASSES[usize::from(*byte)];
+            if classes & class != 0 {
+                return (from + length, any & CHANGES != 0);
+            }
+            any |= classes;
+        }
+        (self.bytes.len(), any & CHANGES != 0)
     }
 
     /// A name in lower case.
-    fn lower(&mut self, span: Range<usize>) -> Piece {
-        let bytes = &self.bytes[span.clone()];
-        if !bytes.iter().fold(false, |any, byte| any | (CLASSES[usize::from(*byte)] & CHANGES != 0)) {
+    fn lower(&mut self, span: Range<usize>, changes: bool) -> Piece {
+        if !changes {
             return Piece::There;
         }
         let from = self.buffer.len();

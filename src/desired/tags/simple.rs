@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use memchr::{memchr2, memmem};
+use memchr::{memchr, memchr2};
 
 use super::{Flaw, Foreign, MOST, Operator, Parsed, TOO_MANY, Tag};
 
@@ -39,7 +39,7 @@ impl<'t> Parser<'t> {
                 break;
             }
             if self.open.is_empty() {
-                match memmem::find(&bytes[self.at..], b"{{") {
+                match memchr(b'{', &bytes[self.at..]) {
                     Some(found) => self.at += found,
                     None => break,
                 }

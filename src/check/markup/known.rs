@@ -1,0 +1,44 @@
+//! Start tags that need not be looked at again: a table of mails repeats the same few for every cell.
+//!
+//! What a `<` starts depends on nothing but the bytes that follow, so the same bytes are the same tag.
+
+use std::ops::Range;
+
+/// Tags that are kept; of two that fall on one place the later stays.
+const PLACES: usize = 64;
+
+/// The tags of one body in whose attributes there was nothing to see.
+pub(super) struct Known {
+    /// Where each stands, and the bytes of its name.
+    tags: [(Range<usize>, usize); PLACES],
+}
+
+impl Default for Known {
+    fn default() -> Self {
+        Self { tags: [const { (0..0, 0) }; PLACES] }
+    }
+}
+
+impl Known {
+    /// Keeps a tag, from `<` to the first `>`.
+    pub fn keep(&mut self, bytes: &[u8], span: Range<usize>, name: usize) {
+        if let Some(place) = self.tags.get_mut(place(&bytes[span.clone()])) {
+            *place = (span, name);
+        }
+    }
+
+    /// Where the name of a tag stands, if the tag is known.
+    pub fn name(&self, bytes: &[u8], span: Range<usize>) -> Option<Range<usize>> {
+        let tag = &bytes[span.clone()];
+        let (known, name) = self.tags.get(place(tag))?;
+        (bytes[known.clone()] == *tag).then(|| span.start + 1..span.start + 1 + name)
+    }
+}
+
+/// The place of a tag, out of its length and some of its bytes.
+fn place(tag: &[u8]) -> usize {
+    let middle = tag.len() / 2;
+    let some = [tag.len(), 1, middle, middle + 3, tag.len().saturating_sub(4), tag.len().saturating_sub(3)];
+    let byte = |at: &usize| tag.get(*at).map_or(0, |byte| usize::from(*byte));
+    some[1..].iter().map(byte).fold(some[0], |sum, byte| sum.wrapping_mul(31).wrapping_add(byte)) % PLACES
+}
