@@ -276,6 +276,17 @@ fn of_a_mail_for_another_engine_only_that_is_said() {
 }
 
 #[test]
+fn a_column_is_that_of_the_file_also_in_a_line_that_is_shown_in_part() {
+    let project = Project::new().template("welcome");
+    let html = format!("<p>{}</p><p>\t\u{202e}Hello <a href=\"#\">you</a></p>", "Grüße ".repeat(50));
+    project.write("templates/welcome/body.html", &html);
+    let column = html.split("#").next().unwrap().chars().count() + 1;
+    let place = format!("templates/welcome/body.html:1:{column}");
+    project.run(["validate"]).exits(0).stdout_has(&format!("--> {place}\n"));
+    project.run(["validate", "--format", "concise"]).exits(0).stdout_has(&format!("{place}: warn[link-empty]"));
+}
+
+#[test]
 fn what_stands_behind_too_many_attributes_is_announced() {
     let project = Project::new().template("welcome");
     let tag = |count: usize| format!("<p>Hello</p><b {}onclick=\"x()\">you</b>", "data-x=\"1\" ".repeat(count));

@@ -53,7 +53,19 @@ fn one(renderer: &Renderer, finding: &Diagnostic) -> String {
     if let Some(help) = &finding.help {
         group = group.element(Level::HELP.message(Untrusted(help).line().to_string()));
     }
-    renderer.render(&[group])
+    let text = renderer.render(&[group]);
+    if shown.is_some() { placed(text, &format!("{path}:{line}:"), location.column) } else { text }
+}
+
+/// The excerpt is a part of its line, so the column that the renderer counts in it becomes the one in the file. The first line is the message.
+fn placed(mut text: String, place: &str, column: u32) -> String {
+    let title = text.find('\n').unwrap_or(text.len());
+    if let Some(found) = text[title..].find(place) {
+        let start = title + found + place.len();
+        let digits = text[start..].bytes().take_while(u8::is_ascii_digit).count();
+        text.replace_range(start..start + digits, &column.to_string());
+    }
+    text
 }
 
 /// The numbers, where a finding is about numbers.
