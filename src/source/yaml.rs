@@ -45,6 +45,23 @@ pub fn read(text: &str) -> (Option<Node>, Vec<Flaw>) {
     }
 }
 
+/// What the parser says, in words that help somebody who does not know YAML's grammar.
+fn explained(said: &str) -> (String, Option<&'static str>) {
+    if said.contains("recursion limit") {
+        return (format!("the manifest nests deeper than {} levels", limits::MANIFEST_DEPTH), None);
+    }
+    let help = if said.starts_with("mapping values are not allowed") {
+        Some("a value with `: ` in it needs quotes")
+    } else if said.contains("tabs") {
+        Some("indent with blanks")
+    } else if said.contains("quoted scalar") {
+        Some("is the quote that opens the value above closed?")
+    } else {
+        None
+    };
+    (said.to_owned(), help)
+}
+
 struct Builder<'t, 'f> {
     text: &'t str,
     open: Vec<Open>,
@@ -65,7 +82,8 @@ impl Builder<'_, '_> {
         for event in Parser::new_from_str_with_options(self.text, options) {
             let (event, span) = event.map_err(|error| {
                 let at = error.marker().byte_offset().unwrap_or(self.text.len());
-                flaw(at..at, error.info(), None)
+                let (message, help) = explained(&error.info());
+                flaw(at..at, message, help)
             })?;
             let bytes = span.byte_range().unwrap_or(0..0);
             self.refuse(&event, &span, &bytes)?;
@@ -118,7 +136,10 @@ impl Builder<'_, '_> {
             _ => {}
         }
         if event.anchor_id().is_some() {
-            return Err(flaw(bytes.clone(), "anchors (`&name`) are not allowed in a manifest", help));
+            // The event's bytes are those of the value after it.
+            let before = self.text.get(..bytes.start).unwrap_or_default();
+            let bytes = before.rfind('&').map_or_else(|| bytes.clone(), |at| at..before.trim_end().len());
+            return Err(flaw(bytes, "anchors (`&name`) are not allowed in a manifest", help));
         }
         if event.tag().is_some() {
             let bytes = span.tag_span().and_then(|tag| tag.byte_range()).unwrap_or_else(|| bytes.clone());
@@ -223,9 +244,18 @@ mod tests {
             ("a: 1\na: 2\n", "a second time"),
             ("[a, b]: 1\n", "a key is a word"),
             ("a: [1\n", ""),
+            ("a: b: c\n", "mapping values are not allowed"),
             ("%YAML 1.1\n---\na: 1\n", ""),
         ] {
             assert!(message(text).contains(says) && message(text) != "good", "{text}: {}", message(text));
+        }
+    }
+
+    #[test]
+    fn an_anchor_is_found_where_it_stands() {
+        for text in ["a: &x 1\n", "a: &x [1]\n", "a: &x\n  b: 1\n"] {
+            let (_, flaws) = read(text);
+            assert_eq!(&text[flaws[0].bytes.clone()], "&x", "{text}");
         }
     }
 
@@ -234,7 +264,7 @@ mod tests {
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         assert_eq!(message(&nested(16)), "good");
         assert!(message(&nested(17)).contains("deeper than 16"));
-        assert!(message(&nested(100_000)) != "good");
+        assert!(message(&nested(100_000)).contains("deeper than 16"));
     }
 
     #[test]
