@@ -42,11 +42,21 @@ fn inline(text: &Text, allows: &mut Vec<Allow>, findings: &mut Findings<'_>) {
             continue;
         }
         let rest = &text.sent[at + WORD.len()..];
+        if rest.starts_with(|c: char| c.is_alphanumeric() || c == '-' && !rest.starts_with("-->")) {
+            // Another word.
+            continue;
+        }
         let content = rest[..rest.floor_char_boundary(1_000)].split("-->").next().unwrap_or_default();
         let (name, reason) = content.split_once(':').unwrap_or((content, ""));
         let location = text.at(at..at + WORD.len() + content.trim_end().len());
-        if reason.trim().is_empty() {
-            let finding = Diagnostic::new(&table::ALLOW_INVALID, location, "this allow gives no reason");
+        let lacks = match name.trim() {
+            "" => Some("this allow names no rule"),
+            name if name.contains([' ', ',']) => Some("an allow names one rule; write one for each"),
+            _ if reason.trim().is_empty() => Some("this allow gives no reason"),
+            _ => None,
+        };
+        if let Some(lacks) = lacks {
+            let finding = Diagnostic::new(&table::ALLOW_INVALID, location, lacks);
             findings.push(finding.help("`<!-- letterpress-allow rule: reason -->`"));
             continue;
         }
@@ -72,10 +82,12 @@ fn known(name: &str, path: Option<String>, location: Location, findings: &mut Fi
         return None;
     };
     if !may_allow(rule) {
-        let message = format!("`{name}` cannot be allowed: the template could not be sent");
-        findings.push(
-            Diagnostic::new(&table::ALLOW_INVALID, location, message).help("remove it, and mend what it is about"),
-        );
+        let (why, help) = match rule.group {
+            "lint" => ("it is about allows", "remove it"),
+            _ => ("the template could not be sent", "remove it, and mend what it is about"),
+        };
+        let message = format!("`{name}` cannot be allowed: {why}");
+        findings.push(Diagnostic::new(&table::ALLOW_INVALID, location, message).help(help));
         return None;
     }
     Some(Allow { rule, path, location, used: false })
