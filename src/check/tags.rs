@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use super::fields::is_replacement_name;
 use super::findings::{Findings, Places};
 use super::table;
 use super::verdict::{Contract, Variable};
@@ -317,8 +318,12 @@ fn names<'a>(folder: &'a Folder, parts: &[Part<'a>], ported: bool, findings: &mu
         let finding = Diagnostic::new(&table::TAG_UNDECLARED, location, message).count(undeclared.len());
         findings.push(finding.severity(severity).help(help));
     }
-    let own =
-        manifest.global_replacements.iter().map(|(name, _)| name).filter(|name| name.place.file == File::Manifest);
+    // A name that cannot be one has its finding already.
+    let own = manifest
+        .global_replacements
+        .iter()
+        .map(|(name, _)| name)
+        .filter(|name| name.place.file == File::Manifest && is_replacement_name(&name.value));
     let unused: Vec<_> = own.chain(&manifest.variables).filter(|name| !used.contains(name.value.as_str())).collect();
     if let Some(first) = unused.first() {
         let message = format!("`{}` is declared and never used", first.value);

@@ -300,11 +300,15 @@ fn allows(reader: &mut Reader<'_>, node: Node) -> Vec<Allow> {
             let (mut rule, mut reason) = (None, None);
             let good =
                 reader.map(node, "lint.allow", &["rule", "reason"], |reader, key, node| match key.value.as_str() {
-                    "rule" => rule = reader.text(node, "rule"),
-                    _ => reason = reader.text(node, "reason"),
+                    "rule" => rule = Some(reader.text(node, "rule")),
+                    _ => reason = Some(reader.text(node, "reason")),
                 });
             match (rule, reason) {
-                (Some(rule), Some(reason)) if !reason.value.trim().is_empty() => allows.push(Allow { rule, reason }),
+                (Some(Some(rule)), Some(Some(reason))) if !reason.value.trim().is_empty() => {
+                    allows.push(Allow { rule, reason });
+                }
+                // A value of the wrong type has its finding already.
+                (Some(None), _) | (_, Some(None)) => {}
                 (None, _) if good => required(reader, &place, "lint.allow", "rule"),
                 (Some(_), _) if good => required(reader, &place, "lint.allow", "reason"),
                 _ => {}
