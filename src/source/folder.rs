@@ -299,7 +299,7 @@ impl Folder {
                 Some(text)
             }
             Err(not) => {
-                let location = Location { bytes: not.offset..not.offset + 1, ..Location::whole(path) };
+                let location = not.at(path);
                 let message = format!("not UTF-8 at byte {}; the file is probably {}", not.offset, not.likely);
                 self.problems.push(Problem::new(Fault::NotUtf8, location, message).help("save it as UTF-8"));
                 None

@@ -103,7 +103,7 @@ impl Project {
         let digest = Digest::of(&bytes);
         let text = super::text::Text::new(config::FILE.to_owned(), bytes).map_err(|not| {
             let message = format!("not UTF-8 at byte {}; the file is probably {}", not.offset, not.likely);
-            wrong(Problem::new(Fault::NotUtf8, whole(), message).help("save it as UTF-8"))
+            wrong(Problem::new(Fault::NotUtf8, not.at(config::FILE.to_owned()), message).help("save it as UTF-8"))
         })?;
         let config = Config::read(text).map_err(OpenError::Config)?;
         Ok(Self { root, config, digest })

@@ -27,8 +27,29 @@ pub struct Text {
 pub struct NotText {
     /// The first byte that cannot be.
     pub offset: usize,
+    /// Its line, from 1.
+    pub line: u32,
+    /// Its column in characters, from 1.
+    pub column: u32,
     /// What the file probably is.
     pub likely: &'static str,
+}
+
+impl NotText {
+    fn new(bytes: &[u8], offset: usize) -> Self {
+        let before = String::from_utf8_lossy(bytes.get(..offset).unwrap_or_default());
+        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX).saturating_add(1);
+        let (line, column) =
+            (before.matches('\n').count(), before.rsplit('\n').next().unwrap_or_default().chars().count());
+        Self { offset, line: number(line), column: number(column), likely: likely(bytes) }
+    }
+
+    /// The place of the byte.
+    #[must_use]
+    pub fn at(&self, path: String) -> Location {
+        let bytes = self.offset..self.offset + 1;
+        Location { line: self.line, column: self.column, bytes, ..Location::whole(path) }
+    }
 }
 
 impl Text {
@@ -39,11 +60,15 @@ impl Text {
     /// [`NotText`] with the first bad byte.
     pub fn new(path: String, bytes: Vec<u8>) -> Result<Self, NotText> {
         let raw = String::from_utf8(bytes)
-            .map_err(|error| NotText { offset: error.utf8_error().valid_up_to(), likely: likely(error.as_bytes()) })?;
+            .map_err(|error| NotText::new(error.as_bytes(), error.utf8_error().valid_up_to()))?;
         let mark = raw.starts_with('\u{feff}');
         let controls = has_controls(raw.as_bytes());
         if !mark && !controls {
             return Ok(Self { path, sent: raw, mark, controls, crlf: Vec::new() });
+        }
+        // English in UTF-16 without a byte order mark is also UTF-8, with a zero after each letter.
+        if let Some(zero) = memchr::memchr(0, raw.as_bytes()).filter(|_| likely(raw.as_bytes()) != ONE_BYTE) {
+            return Err(NotText::new(raw.as_bytes(), zero));
         }
         let body = if mark { &raw['\u{feff}'.len_utf8()..] } else { &raw };
         let mut sent = String::with_capacity(body.len());
@@ -94,16 +119,19 @@ fn has_controls(bytes: &[u8]) -> bool {
     bytes.chunks(4096).any(|piece| piece.iter().fold(false, |any, byte| any | control(*byte)))
 }
 
+const ONE_BYTE: &str = "Windows-1252 or another one-byte encoding";
+
 /// Guesses an encoding from the byte order mark or from where the zero bytes are.
 fn likely(bytes: &[u8]) -> &'static str {
     let head = &bytes[..bytes.len().min(1024)];
-    let zeros = |start: usize| head.iter().skip(start).step_by(2).filter(|byte| **byte == 0).count() * 4 > head.len();
+    let zeros = |start: usize| head.iter().skip(start).step_by(2).filter(|byte| **byte == 0).count();
+    let zeros = |start: usize| zeros(start) > 1 && zeros(start) * 4 > head.len();
     match head {
         [0xff, 0xfe, ..] => "UTF-16, little endian",
         [0xfe, 0xff, ..] => "UTF-16, big endian",
         _ if zeros(1) => "UTF-16, little endian",
         _ if zeros(0) => "UTF-16, big endian",
-        _ => "Windows-1252 or another one-byte encoding",
+        _ => ONE_BYTE,
     }
 }
 
@@ -128,7 +156,12 @@ mod tests {
     fn a_wrong_encoding_is_named() {
         let bad = Text::new("a".into(), b"\xff\xfeh\0i\0".to_vec()).unwrap_err();
         assert_eq!((bad.offset, bad.likely), (0, "UTF-16, little endian"));
-        let bad = Text::new("a".into(), b"caf\xe9".to_vec()).unwrap_err();
-        assert_eq!((bad.offset, bad.likely), (3, "Windows-1252 or another one-byte encoding"));
+        let bad = Text::new("a".into(), b"n\xc3\xa9e\n\xc3\xa9caf\xe9".to_vec()).unwrap_err();
+        assert_eq!((bad.offset, bad.line, bad.column, bad.likely), (10, 2, 5, ONE_BYTE));
+        let bad = Text::new("a".into(), b"h\0i\0\n\0".to_vec()).unwrap_err();
+        assert_eq!((bad.offset, bad.likely), (1, "UTF-16, little endian"));
+        let bad = Text::new("a".into(), b"\0h\0i\0\n".to_vec()).unwrap_err();
+        assert_eq!((bad.offset, bad.likely), (0, "UTF-16, big endian"));
+        assert!(Text::new("a".into(), b"<p>Hel\0lo</p>".to_vec()).is_ok());
     }
 }

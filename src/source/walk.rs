@@ -152,8 +152,10 @@ where
             let problem = Problem::new(Fault::PathSymlink, Location::whole(format!("{path}/{}", link.name)), message);
             walk.problems.push(problem.help("put the file itself here"));
         }
-        let names: Vec<String> = files.into_iter().map(|entry| entry.name).collect();
+        let mut names: Vec<String> = files.into_iter().map(|entry| entry.name).collect();
         walk.problems.extend(stray(&path, &names));
+        // A folder that has a body's name must not look as if there were no body.
+        names.extend(folders.iter().map(|entry| &entry.name).filter(|name| BODIES.contains(&name.as_str())).cloned());
         let mut value = None;
         let mut named: Vec<String> = Vec::new();
         if names.iter().any(|name| name == MANIFEST) && self.only.is_none_or(|only| (only.reads)(&path)) {

@@ -251,6 +251,34 @@ fn a_device_is_not_read() {
 }
 
 #[test]
+fn a_folder_in_place_of_a_body_is_an_error() {
+    let project = Project::new().template("a");
+    std::fs::remove_file(project.path("templates/a/body.html")).unwrap();
+    std::fs::create_dir(project.path("templates/a/body.html")).unwrap();
+    narrow(&project).exits(3).stdout_has("body.html: error[not-a-file] `body.html` is a folder, not a file");
+}
+
+#[test]
+fn a_body_in_another_encoding_is_located_and_named() {
+    let project = Project::new().template("a");
+    let utf16 = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    for (bytes, said) in [
+        (
+            b"<p>\xc3\xbc</p>\n<p>\xfc</p>".to_vec(),
+            "2:4: error[not-utf8] not UTF-8 at byte 13; the file is probably Windows-1252",
+        ),
+        (utf16("<p>Hello</p>"), "1:2: error[not-utf8] not UTF-8 at byte 1; the file is probably UTF-16, little endian"),
+        (
+            utf16("\u{feff}<p>Hello</p>"),
+            "1:1: error[not-utf8] not UTF-8 at byte 0; the file is probably UTF-16, little endian",
+        ),
+    ] {
+        project.write("templates/a/body.html", bytes);
+        narrow(&project).exits(3).stdout_has(&format!("body.html:{said}"));
+    }
+}
+
+#[test]
 fn links_in_a_circle_end() {
     let project = Project::new().template("a");
     let link = |to: &str, at: &str| std::os::unix::fs::symlink(to, project.path(at)).unwrap();
