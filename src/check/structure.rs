@@ -31,7 +31,9 @@ pub struct Structure {
     form_name: String,
     conditional: Places,
     unterminated: Option<usize>,
-    open_conditions: Vec<Range<usize>>,
+    /// Each with whether it ended before its content did.
+    open_conditions: Vec<(Range<usize>, bool)>,
+    cut: Places,
     doctype: bool,
     html: Option<Range<usize>>,
     whole: bool,
@@ -153,10 +155,14 @@ impl Subject for Structure {
         let ends = content.to_ascii_lowercase().contains("[endif]");
         // `<!--[if mso]>…<![endif]-->` is whole; `<!--[if !mso]><!-->` and `<![if !mso]>` open what a later comment ends.
         if starts && !ends {
-            self.open_conditions.push(span.clone());
+            let inside = content.split_once(']').map_or("", |(_, inside)| inside.trim_start_matches('>').trim_start());
+            self.open_conditions.push((span.clone(), !inside.is_empty() && !inside.starts_with("<!")));
             self.open_conditions.truncate(DEPTH);
-        } else if !starts && ends {
-            self.open_conditions.pop();
+        } else if !starts
+            && ends
+            && let Some((condition, true)) = self.open_conditions.pop()
+        {
+            self.cut.add(condition);
         }
     }
 
@@ -209,9 +215,13 @@ impl Structure {
         findings.places(&table::DUPLICATE_ATTRIBUTE, text, &self.duplicates, message).help("merge the two");
         let message = format!("mail clients do not show or do not send `<{}>`", self.form_name);
         findings.places(&table::FORM_OR_MEDIA, text, &self.form_or_media, message).help("link to a page that has it");
-        for open in std::mem::take(&mut self.open_conditions) {
+        for (open, _) in std::mem::take(&mut self.open_conditions) {
             self.conditional.add(open);
         }
+        let message = "a comment inside of this conditional comment ends it early: all but Outlook show the rest";
+        findings
+            .places(&table::CONDITIONAL_COMMENT_BROKEN, text, &self.cut, message)
+            .help("take the inner comment out");
         let message = "this conditional comment has no `<![endif]`";
         findings
             .places(&table::CONDITIONAL_COMMENT_BROKEN, text, &self.conditional, message)

@@ -8,8 +8,8 @@ ACTIVE_CONTENT "active-content" Error Default
     right "<a href=\"https://example.com/pay\">Pay</a>"
     source "caniemail.com, html-script"
 CONDITIONAL_COMMENT_BROKEN "conditional-comment-broken" Error Default
-    "an `[if mso]` without `[endif]`, or a comment that never ends"
-    why "Outlook, or everybody, loses the rest of the mail."
+    "an `[if mso]` without `[endif]` or with a comment inside, or a comment that never ends"
+    why "Outlook, or everybody, loses the rest of the mail. A comment inside of a conditional one ends it for everybody but Outlook, who then see what was for Outlook only."
     wrong "<!--[if mso]><table><tr><td>-->"
     right "<!--[if mso]><table><tr><td><![endif]-->"
     source "Microsoft, conditional comments"
