@@ -7,16 +7,22 @@ use super::address::Target;
 use super::findings::{Findings, Places};
 use super::markup::{Subject, Tag};
 use super::table;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::Text;
 
 /// Hosts and paths of the html's links that are kept to look for in the plain text.
 const KEPT: usize = 11;
+
+/// So many empty links and no other: nobody forgot one, the design is not wired up yet.
+const UNWIRED: usize = 3;
 
 /// What is kept of the links of a body.
 #[derive(Debug, Default)]
 pub struct Links {
     relative: Places,
     empty: Places,
+    /// Links that lead somewhere, or where nobody knows yet.
+    leading: usize,
     http: Places,
     textless: Places,
     /// The open link: its place, and whether it has something to click on.
@@ -104,7 +110,9 @@ impl Links {
 
     fn link(&mut self, tag: &Tag<'_>, href: &str, span: Range<usize>) {
         self.unsubscribe = self.unsubscribe || has_word(href, "unsub");
-        match Target::of(href) {
+        let target = Target::of(href);
+        self.leading += usize::from(!matches!(target, Target::Empty | Target::Anchor | Target::Other));
+        match target {
             Target::Relative | Target::Private | Target::Cid => self.relative.add(span),
             Target::Empty => self.empty.add(tag.span.clone()),
             Target::Anchor if href.trim() == "#" => self.empty.add(span),
@@ -129,7 +137,12 @@ impl Links {
         findings
             .places(&table::LINK_RELATIVE, text, &self.relative, "this link leads nowhere from a mail")
             .help("write the whole address, `https://…`");
-        findings.places(&table::LINK_EMPTY, text, &self.empty, "this link has no target");
+        if let Some(first) = &self.empty.first {
+            let finding = Diagnostic::new(&table::LINK_EMPTY, text.at(first.clone()), "this link has no target");
+            let unwired = self.leading == 0 && self.empty.count >= UNWIRED;
+            let severity = if unwired { Severity::Info } else { table::LINK_EMPTY.severity };
+            findings.push(finding.severity(severity).count(self.empty.count));
+        }
         findings
             .places(&table::LINK_NO_TEXT, text, &self.textless, "this link has no text and no image with an `alt`")
             .help("say where it leads");

@@ -45,7 +45,7 @@ LINK_RELATIVE "link-relative" Error Default
     source "RFC 3986 §4.2"
 LINK_EMPTY "link-empty" Warn Default
     "a link to `#` or to nothing"
-    why "It is a placeholder that was forgotten."
+    why "It is a placeholder that was forgotten. A mail with three of them and no other link is a design that nobody has wired up yet: there it is a note."
     wrong "<a href=\"#\">Account</a>"
     right "<a href=\"https://example.com/account\">Account</a>"
     source "WCAG 2.2, 2.4.4"
