@@ -87,6 +87,7 @@ impl Subject for Body {
         self.structure.comment(content, span);
         self.css.comment(content, span);
         self.images.comment(content, span);
+        self.wording.comment(content, span);
     }
 
     fn doctype(&mut self, span: &Range<usize>) {

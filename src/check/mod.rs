@@ -93,7 +93,7 @@ fn parts(folder: &Folder, findings: &mut findings::Findings<'_>) -> Contract {
         amp::check(amp, findings);
     }
     textpart::check(folder, folder.html.as_ref().map(|_| &links), &wording.plain, engine, findings);
-    tags::check(folder, engine, parsed, &wording.visible, findings)
+    tags::check(folder, engine, parsed, &wording, findings)
 }
 
 /// Whether a text has a tag of some engine in it, so that its value is not known here.

@@ -7,6 +7,7 @@ use super::fields::is_replacement_name;
 use super::findings::{Findings, Places};
 use super::table;
 use super::verdict::{Contract, Variable};
+use super::wording::Wording;
 use crate::desired::tags::{self, Engine, Foreign, Outside, Parsed, Tag};
 use crate::diagnostic::{Diagnostic, Edit, Location, Severity};
 use crate::source::{File, Folder, Spot, Text, closest};
@@ -55,12 +56,12 @@ fn declared(folder: &Folder) -> BTreeSet<&str> {
     shared.chain(&folder.manifest.variables).map(|name| name.value.as_str()).collect()
 }
 
-/// Checks the tags of every part. Those of the html were read before, and `visible` says where those of them start that a reader sees.
+/// Checks the tags of every part. Those of the html were read before, and `wording` says which of them a reader sees.
 pub fn check(
     folder: &Folder,
     engine: Engine,
     mut html: Parsed<'_>,
-    visible: &[usize],
+    wording: &Wording,
     findings: &mut Findings<'_>,
 ) -> Contract {
     let mut contract = Contract { engine: engine.word().to_owned(), variables: BTreeMap::new() };
@@ -85,8 +86,16 @@ pub fn check(
             let outside = tags::outside_braces(&text.sent);
             let parsed = if name == "html" { std::mem::take(&mut html) } else { tags::simple(&text.sent) };
             let mut part = Part { name, parsed, outside };
-            if name == "amp" {
-                mustache(text, &mut part.parsed, findings);
+            match name {
+                "amp" => mustache(text, &mut part.parsed, findings),
+                // Nobody reads the braces there.
+                "html" => {
+                    let read = |flaw: &tags::Flaw| {
+                        flaw.message == tags::TOO_MANY || !among(&wording.comments, flaw.span.start)
+                    };
+                    part.parsed.flaws.retain(read);
+                }
+                _ => {}
             }
             parts.push(part);
         }
@@ -101,7 +110,7 @@ pub fn check(
     }
     let typos = names(folder, &parts, ported, findings);
     if ported {
-        parity(folder, &parts, &typos, visible, findings);
+        parity(folder, &parts, &typos, &wording.visible, findings);
     }
     for part in &parts {
         let mut last = None;

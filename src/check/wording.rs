@@ -6,6 +6,7 @@ use super::findings::{Findings, Places};
 use super::markup::{Subject, Tag};
 use super::rare::{Rare, placeholder};
 use super::table;
+use crate::desired::tags::MOST;
 use crate::source::Text;
 
 const BLOCKS: [&str; 22] = [
@@ -48,6 +49,8 @@ pub struct Wording {
     passed: usize,
     /// Where those start that stand in a text that a reader sees.
     pub visible: Vec<usize>,
+    /// Bytes of the comments that no client reads, and that have braces in them.
+    pub comments: Vec<Range<usize>>,
     /// Whether anybody asks for a preheader.
     preheader: bool,
     hidden_first: bool,
@@ -128,6 +131,14 @@ impl Subject for Wording {
             _ => return hides,
         }
         true
+    }
+
+    fn comment(&mut self, content: &str, span: &Range<usize>) {
+        // Outlook reads the conditional ones.
+        let conditional = content.trim_start().starts_with('[');
+        if !conditional && self.comments.len() < MOST && content.contains("{{") {
+            self.comments.push(span.clone());
+        }
     }
 
     fn end(&mut self, name: &str, _span: &Range<usize>) {

@@ -287,6 +287,23 @@ fn a_column_is_that_of_the_file_also_in_a_line_that_is_shown_in_part() {
 }
 
 #[test]
+fn a_design_that_is_not_wired_up_gets_a_note() {
+    let project = Project::new().template("welcome");
+    for (links, said) in [
+        ("#", "warn"),
+        ("# #", "warn"),
+        ("# # #", "info"),
+        ("# # # mailto:a@example.com", "info"),
+        ("# # # https://example.com", "warn"),
+        ("# # # {{UnsubscribeUrl}}", "warn"),
+    ] {
+        let links: String = links.split(' ').map(|to| format!("<a href=\"{to}\">to</a>")).collect();
+        project.write("templates/welcome/body.html", format!("<p>Hello {links}</p>"));
+        project.run(["validate", "--format", "concise"]).exits(0).stdout_has(&format!(" {said}[link-empty]"));
+    }
+}
+
+#[test]
 fn what_stands_behind_too_many_attributes_is_announced() {
     let project = Project::new().template("welcome");
     let tag = |count: usize| format!("<p>Hello</p><b {}onclick=\"x()\">you</b>", "data-x=\"1\" ".repeat(count));

@@ -110,7 +110,7 @@ const LONGEST: usize = 400;
 pub const MOST: usize = 20_000;
 
 /// What the flaw says.
-const TOO_MANY: &str = "there are more than 20,000 merge tags; what follows is not read";
+pub const TOO_MANY: &str = "there are more than 20,000 merge tags; what follows is not read";
 
 /// The rest of the line, as far as one tag may reach.
 fn window(rest: &str) -> &str {
