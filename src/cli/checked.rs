@@ -203,6 +203,11 @@ pub fn below(project: &Project, cwd: &Path, path: &Path) -> Option<String> {
         }
     }
     let whole: std::path::PathBuf = parts.iter().collect();
-    let below = whole.strip_prefix(&project.root).ok()?;
-    below.to_str().map(str::to_owned)
+    if let Ok(below) = whole.strip_prefix(&project.root) {
+        return below.to_str().map(str::to_owned);
+    }
+    // The way to the project may lead over a link, and the end of the path may be gone.
+    let (there, real) = whole.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)))?;
+    let real = real.join(whole.strip_prefix(there).ok()?);
+    real.strip_prefix(&project.root).ok()?.to_str().map(str::to_owned)
 }

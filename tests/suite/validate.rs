@@ -123,6 +123,18 @@ fn a_path_without_a_template_is_named() {
 }
 
 #[test]
+fn a_path_over_a_link_leads_to_its_template() {
+    let project = Project::new().template("welcome").template("other");
+    let link = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(project.root(), link.path().join("project")).unwrap();
+    for end in ["body.html", "gone.png", "no/such/folder.png"] {
+        let path = link.path().join("project/templates/welcome").join(end);
+        let outcome = project.run(["validate", path.to_str().unwrap()]).exits(0);
+        outcome.stderr_has("1 template checked");
+    }
+}
+
+#[test]
 fn a_manifest_under_another_name_is_not_passed_over() {
     let project = Project::new().template("welcome").template("hello");
     let manifest = project.read("templates/hello/manifest.yaml");
