@@ -22,7 +22,16 @@ use crate::plan::Step;
 use crate::state::{Call, Clock, Gate, Healed, Register, Reply, Session, Stamp, drop_garbage};
 
 /// Reads a template again, whole, or says why not.
-pub type Load = Arc<dyn Fn(&Key) -> Result<Template, String> + Send + Sync>;
+pub type Load = Arc<dyn Fn(&Key) -> Result<Loaded, String> + Send + Sync>;
+
+/// A template that was read to be sent.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Loaded {
+    /// The template.
+    pub template: Template,
+    /// Its digest.
+    pub digest: Digest,
+}
 
 /// Tidies up beside the state while it still is held: is given the contents that entries speak of, and a question whether it still is.
 pub type Tidy<'a> = Box<dyn FnOnce(BTreeSet<Digest>, Held) -> LocalBoxFuture<'a, ()> + 'a>;
@@ -85,11 +94,11 @@ pub async fn run(steps: &[Step], session: Session, mut config: Config, means: Me
                 Effect::Store(call) => store.push(answer(&register, call)),
                 Effect::Send(number, key, ask) => {
                     let gate = Arc::clone(engine.gate());
-                    let template = match at_hand.take(&key) {
-                        Some(template) => Source::AtHand(Box::new(template)),
+                    let source = match at_hand.take(&key) {
+                        Some(loaded) => Source::AtHand(Box::new(loaded)),
                         None => Source::Disk(Arc::clone(&load)),
                     };
-                    requests.push(send(client, number, key, template, ask, gate, clock));
+                    requests.push(send(client, number, key, source, ask, gate, clock));
                 }
             }
         }
@@ -102,7 +111,7 @@ pub async fn run(steps: &[Step], session: Session, mut config: Config, means: Me
             biased;
             count = changed(&mut interrupts, seen) => { seen = count; Input::Interrupt }
             Some(reply) = store.next() => Input::Stored(reply),
-            Some((input, template)) = requests.next() => { at_hand.keep(template); input }
+            Some((input, loaded)) = requests.next() => { at_hand.keep(loaded); input }
             Some(()) = tidying.next() => Input::Tidied,
             () = tokio::time::sleep(rest) => Input::Wake,
         };
@@ -134,7 +143,7 @@ async fn changed(interrupts: &mut watch::Receiver<u32>, seen: u32) -> u32 {
 /// Where the content of a request comes from.
 enum Source {
     /// Read for the placeholder, a moment ago.
-    AtHand(Box<Template>),
+    AtHand(Box<Loaded>),
     Disk(Load),
 }
 
@@ -147,32 +156,32 @@ async fn send(
     ask: Ask,
     gate: Arc<Gate>,
     clock: Clock,
-) -> (Input, Option<Template>) {
+) -> (Input, Option<Loaded>) {
     let open = move || gate.is_open(clock.now());
     // Loaded for a placeholder too: it carries the sender, and a template that cannot be sent needs no id.
-    let template = match source {
-        Source::AtHand(template) => Ok(*template),
+    let loaded = match source {
+        Source::AtHand(loaded) => Ok(*loaded),
         Source::Disk(load) => match tokio::task::spawn_blocking(move || load(&key)).await {
             Ok(loaded) => loaded,
             Err(error) => Err(error.to_string()),
         },
     };
-    let template = match template {
-        Ok(template) => template,
+    let loaded = match loaded {
+        Ok(loaded) => loaded,
         Err(why) => return (Input::Withdrawn(number, why), None),
     };
     match ask {
         Ask::Placeholder { op } => {
-            let sender = template.sender_email.as_deref();
+            let sender = loaded.template.sender_email.as_deref();
             let result = client.create_placeholder(&op.placeholder_name(), sender, open).await;
-            let kept = result.is_ok().then_some(template);
+            let kept = result.is_ok().then_some(loaded);
             (Input::Answered(number, result.map(Answer::Reserved)), kept)
         }
-        Ask::Fill { to, .. } if template.digest() != to => {
+        Ask::Fill { to, .. } if loaded.digest != to => {
             (Input::Withdrawn(number, "its files changed on disk since it was planned".to_owned()), None)
         }
         Ask::Fill { id, .. } => {
-            let result: Result<(), SendError> = client.update(&id, &template, open).await;
+            let result: Result<(), SendError> = client.update(&id, &loaded.template, open).await;
             (Input::Answered(number, result.map(|()| Answer::Filled)), None)
         }
     }

@@ -17,7 +17,7 @@ mod rescue;
 #[cfg(test)]
 mod sim;
 
-pub use driver::{Held, Load, Means, Tidy, run};
+pub use driver::{Held, Load, Loaded, Means, Tidy, run};
 pub use engine::Config;
 pub use event::{Event, Request};
 pub use job::Moved;

@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use super::report::plan_text::count;
 use super::terminal::Terminal;
 use crate::desired::{Content, Digest, Template};
-use crate::state::{self, Collected, Location, Objects};
+use crate::state::{self, Collected, Digested, Location, Objects};
 
 /// Contents that wait for their turn. With more, the newest is not kept, since nothing may hold up an apply.
 const QUEUE: usize = 512;
@@ -23,13 +23,13 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub struct Keeper {
     objects: Objects,
     /// `None` ends it.
-    queue: mpsc::Sender<Option<Content>>,
+    queue: mpsc::Sender<Option<Digested>>,
     work: JoinHandle<usize>,
 }
 
 /// Hands contents to the writer; cheap to clone into worker threads.
 #[derive(Debug, Clone)]
-pub struct Keep(mpsc::Sender<Option<Content>>);
+pub struct Keep(mpsc::Sender<Option<Digested>>);
 
 /// What could not be done. Nothing of it makes an apply fail: only diffs are lost, or room.
 #[derive(Debug, Default)]
@@ -58,9 +58,9 @@ impl Lost {
 }
 
 impl Keep {
-    /// Keeps a template's content. Never waits, never fails.
-    pub fn keep(&self, template: &Template) {
-        let _ = self.0.try_send(Some(Content::from(template.clone())));
+    /// Keeps a template's content under its digest. Never waits, never fails.
+    pub fn keep(&self, template: &Template, digest: Digest) {
+        let _ = self.0.try_send(Some(Digested { digest, content: Content::from(template.clone()) }));
     }
 }
 

@@ -36,7 +36,7 @@ pub use head::{HEAD_BYTES, Head, Holder, Log};
 pub use heal::{Healed, heal};
 pub use ledger::{Ledger, Next, Terms, Ticket};
 pub use location::{Cloud, Location, LocationError};
-pub use objects::{Collected, Objects};
+pub use objects::{Collected, Digested, Objects};
 pub use open::{first_objects, holder, init, read};
 pub use register::{Folder, Register};
 pub use restore::{Check, Verdict, pull, restore, verify};

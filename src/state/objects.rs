@@ -8,7 +8,7 @@
 //! does not know what was there.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -26,9 +26,6 @@ const FOLDER: &str = "objects";
 
 /// What the name of a content ends with, after its digest.
 const SUFFIX: &str = ".zst";
-
-/// What the name of a file begins with that is not whole yet.
-const HALF: &str = ".new-";
 
 /// Contents that are removed together: what one request of S3 takes.
 const TOGETHER: usize = 1_000;
@@ -80,7 +77,7 @@ impl Objects {
 
     /// Keeps what is handed over until a `None` or the end of the queue; gives how many could not be kept. One that is there
     /// already is left as it is in a folder.
-    pub async fn put_all(&self, mut waiting: mpsc::Receiver<Option<Content>>) -> usize {
+    pub async fn put_all(&self, mut waiting: mpsc::Receiver<Option<Digested>>) -> usize {
         match &self.0 {
             // One thread for all: waking one for each content costs more than writing it.
             Store::Folder(folder) => {
@@ -104,7 +101,7 @@ impl Objects {
         }
     }
 
-    /// Removes every content that is not among `kept`, and what a killed run left half written. Only whoever holds the state may: its own writes
+    /// Removes every content that is not among `kept`. Only whoever holds the state may: its own writes
     /// have to be done, and another run must not begin to count on what is about to go. Ends early once `held` says so.
     pub async fn collect(&self, kept: &BTreeSet<Digest>, held: impl Fn() -> bool) -> Collected {
         let mut collected = Collected::default();
@@ -156,6 +153,15 @@ impl Objects {
     }
 }
 
+/// A content with its digest.
+#[derive(Debug)]
+pub struct Digested {
+    /// What [`Content::digest`] gives; one that it does not have is not found again.
+    pub digest: Digest,
+    /// The content.
+    pub content: Content,
+}
+
 /// What [`Objects::collect`] did.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Collected {
@@ -170,7 +176,7 @@ pub struct Collected {
 /// Whether it is ours, and nothing speaks of it. Other people's files are left alone.
 fn is_garbage(file: &str, kept: &BTreeSet<Digest>) -> bool {
     let digest = file.strip_suffix(SUFFIX).and_then(|name| Digest::try_from(name.to_owned()).ok());
-    digest.map_or_else(|| file.starts_with(HALF), |digest| !kept.contains(&digest))
+    digest.is_some_and(|digest| !kept.contains(&digest))
 }
 
 fn file_name(digest: Digest) -> String {
@@ -182,9 +188,9 @@ fn name(digest: Digest) -> String {
 }
 
 /// Keeps a content in a bucket, and says whether it is there.
-async fn put(register: &Register, content: Content) -> bool {
-    let packing = move || Ok::<_, io::Error>((content.digest(), Packer::new()?.pack(&content)?));
-    let Ok(Ok((digest, packed))) = tokio::task::spawn_blocking(packing).await else { return false };
+async fn put(register: &Register, Digested { digest, content }: Digested) -> bool {
+    let packing = move || Packer::new()?.pack(&content);
+    let Ok(Ok(packed)) = tokio::task::spawn_blocking(packing).await else { return false };
     matches!(register.answer(Call::Put { name: name(digest), bytes: packed.into() }).await, Reply::Done)
 }
 
@@ -194,33 +200,42 @@ enum Step {
     Make,
     Create,
     Write,
-    Rename,
 }
 
-/// A reader sees the whole file or none; a torn one after a power cut does not have the digest of its name, and is written anew.
+/// What a kill or a power cut left half written does not have the digest of its name: it is not there for a reader, and is written anew.
 fn write(
     folder: &Path,
-    content: &Content,
+    Digested { digest, content }: &Digested,
     packer: &mut Packer,
     mut step: impl FnMut(Step) -> io::Result<()>,
 ) -> io::Result<()> {
-    let digest = content.digest();
-    let target = folder.join(file_name(digest));
-    if fs::read(&target).is_ok_and(|packed| unpack(&packed, digest).is_some()) {
+    let target = folder.join(file_name(*digest));
+    if fs::read(&target).is_ok_and(|packed| unpack(&packed, *digest).is_some()) {
         return Ok(());
     }
-    step(Step::Make)?;
-    fs::create_dir_all(folder)?;
     step(Step::Create)?;
-    let mut file = tempfile::Builder::new().prefix(HALF).tempfile_in(folder)?;
-    let packed = packer.pack(content)?;
-    let (first, second) = packed.split_at(packed.len() / 2);
-    file.write_all(first)?;
-    step(Step::Write)?;
-    file.write_all(second)?;
-    step(Step::Rename)?;
-    file.persist(target)?;
-    Ok(())
+    let mut file = match File::create(&target) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            step(Step::Make)?;
+            fs::create_dir_all(folder)?;
+            File::create(&target)?
+        }
+        other => other?,
+    };
+    let mut fill = || {
+        let packed = packer.pack(content)?;
+        if let Err(error) = step(Step::Write) {
+            // What a full disk takes of a write that fails.
+            let _ = file.write_all(&packed[..packed.len() / 2]);
+            return Err(error);
+        }
+        file.write_all(&packed)
+    };
+    let filled = fill();
+    if filled.is_err() {
+        let _ = fs::remove_file(&target);
+    }
+    filled
 }
 
 /// Packs contents; it keeps its memory from one to the next.
@@ -252,9 +267,13 @@ mod tests {
         Content { name: "Welcome".to_owned(), html: Some(html.to_owned()), ..Content::default() }
     }
 
+    fn digested(content: &Content) -> Digested {
+        Digested { digest: content.digest(), content: content.clone() }
+    }
+
     async fn keep(objects: &Objects, content: &Content) {
         let (queue, waiting) = mpsc::channel(1);
-        queue.send(Some(content.clone())).await.unwrap();
+        queue.send(Some(digested(content))).await.unwrap();
         drop(queue);
         assert_eq!(objects.put_all(waiting).await, 0);
     }
@@ -270,13 +289,13 @@ mod tests {
         }
         assert_eq!(objects.get(old.digest()).await, Some(old.clone()));
         let kept = BTreeSet::from([new.digest()]);
-        // Half written by a run that was killed, and somebody else's.
-        for file in [".new-x1y2z3", "notes.txt", "notes.zst"] {
+        // Somebody else's.
+        for file in ["notes.txt", "notes.zst"] {
             fs::write(folder.path().join(FOLDER).join(file), "").unwrap();
         }
-        assert_eq!(objects.collect(&kept, || false).await, Collected { left: 2, ..Collected::default() });
+        assert_eq!(objects.collect(&kept, || false).await, Collected { left: 1, ..Collected::default() });
         assert_eq!(objects.get(old.digest()).await, Some(old.clone()));
-        assert_eq!(objects.collect(&kept, || true).await, Collected { removed: 2, ..Collected::default() });
+        assert_eq!(objects.collect(&kept, || true).await, Collected { removed: 1, ..Collected::default() });
         assert_eq!(objects.get(old.digest()).await, None);
         assert_eq!(objects.get(new.digest()).await, Some(new));
         assert_eq!(fs::read_dir(folder.path().join(FOLDER)).unwrap().count(), 3);
@@ -302,7 +321,7 @@ mod tests {
     #[tokio::test]
     async fn no_failing_step_leaves_half_a_content() {
         let (eio, enospc) = (5, 28);
-        for failing in [Step::Make, Step::Create, Step::Write, Step::Rename] {
+        for failing in [Step::Make, Step::Create, Step::Write] {
             for code in [eio, enospc] {
                 let place = tempfile::tempdir().unwrap();
                 let folder = place.path().join(FOLDER);
@@ -311,7 +330,7 @@ mod tests {
                 let fail = |step| {
                     if step == failing { Err(io::Error::from_raw_os_error(code)) } else { Ok(()) }
                 };
-                let error = write(&folder, &content, &mut Packer::new().unwrap(), fail).unwrap_err();
+                let error = write(&folder, &digested(&content), &mut Packer::new().unwrap(), fail).unwrap_err();
                 assert_eq!(error.raw_os_error(), Some(code), "{failing:?}");
                 assert_eq!(objects.get(content.digest()).await, None, "{failing:?}");
                 let left = fs::read_dir(&folder).map_or(0, Iterator::count);
@@ -323,7 +342,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_a_power_cut_tore_is_written_anew_and_what_a_kill_left_is_swept() {
+    async fn what_a_kill_or_a_power_cut_tore_is_written_anew() {
         let place = tempfile::tempdir().unwrap();
         let objects = Objects::open(&Location::Folder(place.path().to_owned())).unwrap();
         let content = content("<p>kept</p>");
@@ -336,10 +355,5 @@ mod tests {
             keep(&objects, &content).await;
             assert_eq!(objects.get(content.digest()).await, Some(content.clone()), "{length}");
         }
-        let half = place.path().join("objects/.new-half");
-        fs::write(&half, "half").unwrap();
-        objects.collect(&BTreeSet::from([content.digest()]), || true).await;
-        assert!(!half.exists());
-        assert_eq!(objects.get(content.digest()).await, Some(content));
     }
 }

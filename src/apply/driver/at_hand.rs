@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::Loaded;
 use crate::desired::{Key, Template};
 
 /// Bytes of text that are held at most; what is beyond is read again.
@@ -10,26 +11,26 @@ const MOST: usize = 8 * 1024 * 1024;
 /// The templates at hand, by their keys.
 #[derive(Debug, Default)]
 pub(super) struct AtHand {
-    templates: HashMap<Key, Template>,
+    templates: HashMap<Key, Loaded>,
     bytes: usize,
 }
 
 impl AtHand {
     /// Holds a template, where there is room for it.
-    pub(super) fn keep(&mut self, template: Option<Template>) {
-        let Some(template) = template else { return };
-        let bytes = text_bytes(&template);
+    pub(super) fn keep(&mut self, loaded: Option<Loaded>) {
+        let Some(loaded) = loaded else { return };
+        let bytes = text_bytes(&loaded.template);
         if self.bytes + bytes <= MOST {
             self.bytes += bytes;
-            self.templates.insert(template.key.clone(), template);
+            self.templates.insert(loaded.template.key.clone(), loaded);
         }
     }
 
     /// Gives a template away.
-    pub(super) fn take(&mut self, key: &Key) -> Option<Template> {
-        let template = self.templates.remove(key)?;
-        self.bytes -= text_bytes(&template);
-        Some(template)
+    pub(super) fn take(&mut self, key: &Key) -> Option<Loaded> {
+        let loaded = self.templates.remove(key)?;
+        self.bytes -= text_bytes(&loaded.template);
+        Some(loaded)
     }
 }
 
@@ -42,8 +43,9 @@ fn text_bytes(template: &Template) -> usize {
 mod tests {
     use super::*;
 
-    fn template(key: &str, bytes: usize) -> Template {
-        Template { html: Some("x".repeat(bytes)), ..Template::bare(key) }
+    fn template(key: &str, bytes: usize) -> Loaded {
+        let template = Template { html: Some("x".repeat(bytes)), ..Template::bare(key) };
+        Loaded { digest: template.digest(), template }
     }
 
     #[test]

@@ -23,6 +23,8 @@ use crate::state::{Call, Change, Deed, Entropy, Healed, Ledger, Next, Now, Op, R
 
 /// Open keys for each request that may be open, where writing down an intent takes as long as sending it.
 const AHEAD: usize = 3;
+/// Of so many requests that may be open one key more is, where it is written down at once.
+const LITTLE: usize = 4;
 
 /// How an apply works.
 #[derive(Debug, Clone)]
@@ -303,9 +305,9 @@ impl Engine {
     }
 
     fn open_keys(&mut self) {
-        // A write to a bucket takes as long as a request: keys whose intents are on their way must not leave the window idle.
-        let ahead = if self.ledger.terms().lease { AHEAD } else { 1 };
-        let most = self.window.size() * ahead;
+        // Keys whose intents are being written down must not leave the window idle. A write to a bucket takes as long as a request.
+        let size = self.window.size();
+        let most = if self.ledger.terms().lease { size * AHEAD } else { size + size / LITTLE };
         while self.halt.is_none() && !self.ledger.has_ended() && self.open.len() < most {
             let Some(job) = self.queue.pop_front() else { return };
             let now = self.stamp_now();

@@ -26,7 +26,7 @@ use super::report::{plan_json, plan_text};
 use super::selection::SelectionArgs;
 use super::service::{self, Service};
 use super::{Context, Exit, Failure, place, runtime, who};
-use crate::apply::{self, Config, Means};
+use crate::apply::{self, Config, Loaded, Means};
 use crate::desired::Key;
 use crate::plan::{Options, Plan, Stale, Step};
 use crate::source::BaseUrl;
@@ -304,8 +304,9 @@ impl Job<'_> {
         let load = move |key: &Key| {
             let environment = project.environment(Some(&name)).map_err(|error| error.to_string())?;
             let template = checked::template(&project, environment, key).map_err(|error| error.to_string())?;
-            keep.keep(&template);
-            Ok(template)
+            let digest = template.digest();
+            keep.keep(&template, digest);
+            Ok(Loaded { template, digest })
         };
         let mut watch = match self.args.format {
             Format::Text => Watch::people(terminal, steps, self.args.folding.group()),
