@@ -161,7 +161,8 @@ impl Folder {
         };
         let items: String = paths.iter().map(|path| format!("{indent}- path: {path}\n")).collect();
         let raw = self.manifest_text.raw(at);
-        Some(Edit { path: self.manifest_path(), bytes: raw..raw, text: format!("{head}{items}") })
+        let text = self.manifest_text.with_line_ends(format!("{head}{items}"));
+        Some(Edit { path: self.manifest_path(), bytes: raw..raw, text })
     }
 
     /// The manifest's path below the root.

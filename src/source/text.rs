@@ -104,6 +104,12 @@ impl Text {
         self.raw(span.start)..self.raw(span.end)
     }
 
+    /// A text that is going to stand in the file, with the line ends that the file has.
+    #[must_use]
+    pub fn with_line_ends(&self, text: String) -> String {
+        if self.crlf.is_empty() { text } else { text.replace('\n', "\r\n") }
+    }
+
     /// The place of a span in `sent`.
     #[must_use]
     pub fn at(&self, span: Range<usize>) -> Location {

@@ -41,12 +41,13 @@ fn fixes_mend_their_rule_and_a_second_run_changes_nothing() {
 #[test]
 fn a_fix_keeps_comments_line_ends_and_everything_else() {
     let project = fixture("img-relative");
-    let before = project.read("templates/welcome/manifest.yaml");
+    let before = project.read("templates/welcome/manifest.yaml").replace('\n', "\r\n");
+    project.write("templates/welcome/manifest.yaml", &before);
     let text = project.read("templates/welcome/body.html").replace('\n', "\r\n");
     project.write("templates/welcome/body.html", &text);
     project.run(["validate", "--fix", "--yes"]).exits(3);
     let after = project.read("templates/welcome/manifest.yaml");
-    assert_eq!(after, before.replace("  - path: icon.png\n", "  - path: logo.png\n  - path: icon.png\n"));
+    assert_eq!(after, before.replace("  - path: icon.png\r\n", "  - path: logo.png\r\n  - path: icon.png\r\n"));
     let expected = text.replace("\"logo.png\"", "\"cid:logo.png\"").replace("\"icon.png\"", "\"cid:icon.png\"");
     assert_eq!(project.read("templates/welcome/body.html"), expected);
 }
