@@ -11,13 +11,16 @@ use super::findings::{Findings, Places};
 use super::markup::{Subject, Tag};
 use super::rare::Rare;
 use super::table;
-use crate::diagnostic::Edit;
+use crate::diagnostic::{Diagnostic, Edit};
 use crate::source::{Asset, Folder, Text};
 
 /// Images that `--fix` attaches in one go; the next run mends more.
 const MENDED: usize = 1_000;
 /// References to attachments that are kept in mind; a hostile body has millions.
 const SHOWN: usize = 10_000;
+
+/// Bytes of the AMP part that are looked through, once for each attachment; a hostile folder has thousands and megabytes.
+const SEARCHED: usize = 200_000_000;
 
 static CID: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("cid:"));
 
@@ -189,7 +192,7 @@ impl Images {
         findings
             .places(&table::IMG_WIDTH_MISSING, text, &self.width, "this image has no `width`")
             .help("Outlook shows it in its own size otherwise");
-        unused(folder, &self.cids, findings);
+        self.unused(folder, findings);
     }
 
     /// Edits that turn relative images into inline attachments, where all of their files are there.
@@ -197,7 +200,7 @@ impl Images {
         let mut edits = Vec::new();
         let mut added = BTreeSet::new();
         for (address, span) in &self.relative_files {
-            let path = decoded(address.trim_start_matches("./"));
+            let path = file(address);
             let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
             if !folder.names.contains(&path) || !path.chars().all(plain) {
                 continue;
@@ -221,23 +224,33 @@ impl Images {
         }
         edits
     }
-}
 
-fn unused(folder: &Folder, cids: &[(String, Range<usize>)], findings: &mut Findings<'_>) {
-    let in_amp = |name: &str| folder.amp.as_ref().is_some_and(|amp| amp.sent.contains(name));
-    if cids.len() >= SHOWN {
-        return;
-    }
-    let dynamic = cids.iter().any(|(cid, _)| super::is_tagged(cid));
-    let shown: BTreeSet<&str> = cids.iter().map(|(cid, _)| cid.as_str()).collect();
-    for asset in &folder.manifest.inline_attachments {
-        let name = asset.content_id();
-        if !dynamic && !shown.contains(name) && !in_amp(name) {
-            let message = format!("the html never shows `cid:{name}`");
-            findings.at(&table::INLINE_UNUSED, folder, &asset.path.place, message);
+    fn unused(&self, folder: &Folder, findings: &mut Findings<'_>) {
+        let in_amp = |name: &str| folder.amp.as_ref().is_some_and(|amp| amp.sent.contains(name));
+        let searched = folder.manifest.inline_attachments.len() * folder.amp.as_ref().map_or(0, |amp| amp.sent.len());
+        if self.cids.len() >= SHOWN || searched > SEARCHED {
             return;
         }
+        let dynamic = self.cids.iter().any(|(cid, _)| super::is_tagged(cid));
+        let shown: BTreeSet<&str> = self.cids.iter().map(|(cid, _)| cid.as_str()).collect();
+        // An image that names the file itself has its finding already.
+        let meant: BTreeSet<String> = self.relative_files.iter().map(|(address, _)| file(address)).collect();
+        let used = |asset: &&Asset| {
+            let name = asset.content_id();
+            dynamic || shown.contains(name) || meant.contains(&asset.path.value) || in_amp(name)
+        };
+        let unused: Vec<&Asset> = folder.manifest.inline_attachments.iter().filter(|asset| !used(asset)).collect();
+        if let Some(first) = unused.first() {
+            let message = format!("the html never shows `cid:{}`", first.content_id());
+            let finding = Diagnostic::new(&table::INLINE_UNUSED, folder.locate(&first.path.place), message);
+            findings.push(finding.count(unused.len()));
+        }
     }
+}
+
+/// The file that a relative address names.
+fn file(address: &str) -> String {
+    decoded(address.trim_start_matches("./"))
 }
 
 /// Percent-decoded, as content ids are compared.
