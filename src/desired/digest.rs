@@ -1,6 +1,6 @@
 //! Digests: BLAKE3, 32 bytes, 64 hexadecimal digits.
 
-use std::fmt;
+use std::{fmt, io};
 
 use serde::{Deserialize, Serialize};
 
@@ -80,5 +80,17 @@ impl Hasher {
     #[must_use]
     pub fn digest(&self) -> Digest {
         Digest(*self.0.finalize().as_bytes())
+    }
+}
+
+/// Adds pieces.
+impl io::Write for Hasher {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.piece(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

@@ -1,9 +1,11 @@
 //! The plan file: small, no bodies, bound to lineage, account, entries and source digests (safety P11).
 
+use std::io::{self, Write as _};
+
 use serde::{Deserialize, Serialize};
 
 use super::{Plan, Step};
-use crate::desired::{Digest, Key};
+use crate::desired::{Digest, Hasher, Key};
 
 /// The newest format that we write.
 const FORMAT: u32 = 1;
@@ -67,15 +69,16 @@ impl PlanFile {
         Self { format: FORMAT, digest: plan.digest(), plan }
     }
 
-    /// The bytes of the file.
+    /// Writes the file.
     ///
     /// # Errors
     ///
-    /// None in practice; JSON of these values always succeeds.
-    pub fn to_json(&self) -> serde_json::Result<Vec<u8>> {
-        let mut bytes = serde_json::to_vec_pretty(self)?;
-        bytes.push(b'\n');
-        Ok(bytes)
+    /// What the writer fails with.
+    pub fn write(&self, out: impl io::Write) -> io::Result<()> {
+        let mut out = io::BufWriter::new(out);
+        serde_json::to_writer_pretty(&mut out, self)?;
+        out.write_all(b"\n")?;
+        out.flush()
     }
 
     /// Reads a plan file and checks its digest.
@@ -165,6 +168,11 @@ pub(super) fn digest(plan: &Plan) -> Digest {
     }
     let reviewed =
         Reviewed { environment: &plan.environment, lineage: plan.lineage, account: &plan.account, steps: &plan.steps };
-    // Plain maps and strings: serialization cannot fail, and a digest of nothing would match nothing.
-    Digest::of(&serde_json::to_vec(&reviewed).unwrap_or_default())
+    let mut hasher = Hasher::default();
+    let mut out = io::BufWriter::new(&mut hasher);
+    // Plain maps and strings into memory: neither can fail.
+    let _ = serde_json::to_writer(&mut out, &reviewed);
+    let _ = out.flush();
+    drop(out);
+    hasher.digest()
 }

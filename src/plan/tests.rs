@@ -153,7 +153,9 @@ fn the_limit_of_templates_holds_on_both_sides() {
 fn a_plan_file_holds_until_a_reviewed_step_changes() {
     let state = state(&[("b", live("b", "old"))]);
     let reviewed = planned(&desired(&[("a", row("1")), ("b", row("2"))]), &state);
-    let file = PlanFile::read(&PlanFile::new(reviewed.clone()).to_json().unwrap()).unwrap();
+    let mut bytes = Vec::new();
+    PlanFile::new(reviewed.clone()).write(&mut bytes).unwrap();
+    let file = PlanFile::read(&bytes).unwrap();
     assert_eq!(file.still_holds(&reviewed, &|_| true).unwrap(), reviewed.steps);
 
     let more = planned(&desired(&[("a", row("1")), ("b", row("2")), ("c", row("3"))]), &state);
@@ -168,7 +170,9 @@ fn a_plan_file_holds_until_a_reviewed_step_changes() {
 #[test]
 fn a_tampered_plan_file_is_refused() {
     let reviewed = planned(&desired(&[("a", row("1"))]), &state(&[]));
-    let json = String::from_utf8(PlanFile::new(reviewed).to_json().unwrap()).unwrap();
+    let mut bytes = Vec::new();
+    PlanFile::new(reviewed).write(&mut bytes).unwrap();
+    let json = String::from_utf8(bytes).unwrap();
     let other = json.replace(&Digest::of(b"1").to_string(), &Digest::of(b"2").to_string());
     assert!(matches!(PlanFile::read(other.as_bytes()), Err(PlanFileError::Tampered)));
     assert!(matches!(PlanFile::read(br#"{"format":2}"#), Err(PlanFileError::TooNew { found: 2 })));

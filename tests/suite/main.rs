@@ -33,6 +33,7 @@ mod ids;
 mod interface;
 mod judge;
 mod limits;
+mod plan_forms;
 mod plans;
 mod rules;
 mod sandbox;

@@ -20,9 +20,10 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::checked;
 use super::keep::{Keeper, Lost};
-use super::plan::compare;
+use super::plan::compare::{self, Compared, Look};
 use super::report::plan_detail::{Layers, Layout};
-use super::report::{plan_json, plan_text};
+use super::report::plan_json;
+use super::report::plan_text::{self, Rows};
 use super::selection::SelectionArgs;
 use super::service::{self, Service};
 use super::{Context, Exit, Failure, place, runtime, who};
@@ -225,11 +226,16 @@ impl Job<'_> {
         match self.args.format {
             Format::Text if self.args.yes => terminal.data(plan_text::render(plan, Timestamp::now())),
             Format::Text => {
-                let details =
-                    compare::details(&self.begun.project, &self.begun.environment, plan, false, false, |_, _, _| {})
-                        .await?;
-                let layout = Layout { layers: Layers::Words, width: terminal.width() };
-                terminal.data(plan_text::render_detailed(plan, &details, layout, Timestamp::now()));
+                let rows = Rows::new(plan, Layout { layers: Layers::Words, width: terminal.width() });
+                terminal.data(plan_text::head(plan, Timestamp::now()));
+                let make = move |step: &Step, compared: Compared| rows.one(step, compared.detail.as_ref());
+                let show = |row: String| {
+                    terminal.data(row);
+                    Ok(true)
+                };
+                let (project, environment) = (&self.begun.project, &self.begun.environment);
+                compare::each(project, environment, &plan_text::in_order(plan), Look::Changed, make, show).await?;
+                terminal.data(plan_text::tail(plan));
             }
             Format::Json => stream::line(terminal, Told::Frame(Frame::Plan { plan: Box::new(plan_json::value(plan)) })),
         }

@@ -1,83 +1,120 @@
-//! Reads both contents of every step that sends one: the earlier from beside the state, the new one from the files.
+//! Compares the content of every step that sends one with what the service has: the earlier from beside the state, the new one from the files. What one
+//! step changes is made into what is printed of it and let go, so that 10,000 templates need no more memory than a few.
 
-use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use anyhow::Context as _;
 use futures_util::StreamExt as _;
+use tokio::sync::Semaphore;
 
 use crate::cli::{checked, place};
-use crate::desired::{Content, Digest, Key, Template};
-use crate::plan::{self, Action, Detail, Plan, Step};
+use crate::desired::{Attachment, Content, Digest};
+use crate::plan::{self, Action, Detail, Step};
 use crate::source::{Environment, Project};
 use crate::state::{Location, Objects};
 
 /// Templates that are compared at once where a bucket has what was there before: it answers slowly and takes many questions.
 const OPEN: usize = 16;
 
+/// Finished templates that may wait for a slow one before them, for each that is compared at once.
+const AHEAD: usize = 4;
+
 /// How long comparing may look for the finest difference, in all. What comes later is still right, only coarser.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What every step changes.
-pub type Details = BTreeMap<Key, Detail>;
+/// What each template has of that time in any case: far more than an ordinary one needs, so that how busy a machine is does not show.
+const LEAST: Duration = Duration::from_millis(20);
 
-/// Compares the contents of every step that sends one; of a new template, which has nothing to be compared with, only `with_new`. Unless `with_source` only the words are held,
-/// where they tell what changes. `seen` is given the earlier content, where it is known, and the new template, for a form
-/// that shows the mails themselves.
+/// What is known of the content of a step; nothing where none is sent, or where nobody looks.
+#[derive(Debug, Default)]
+pub struct Compared {
+    /// What changes.
+    pub detail: Option<Detail>,
+    /// The content that the service has, where it is known.
+    pub old: Option<Content>,
+    /// The content that is sent.
+    pub new: Option<Content>,
+    /// Where the pictures of the new content are.
+    pub inline: Vec<Attachment>,
+}
+
+/// Which steps are looked into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// None.
+    Nowhere,
+    /// Those that change what is there: a new template has nothing to be compared with.
+    Changed,
+    /// Every one that sends content.
+    Sent,
+}
+
+impl Look {
+    /// Whether this step is looked into.
+    #[must_use]
+    pub fn at(self, step: &Step) -> bool {
+        match self {
+            Self::Nowhere => false,
+            Self::Changed => step.action.sends().is_some() && !matches!(step.action, Action::Create { .. }),
+            Self::Sent => step.action.sends().is_some(),
+        }
+    }
+}
+
+/// Compares the contents of the steps on all cores; `make` turns each into what is to be had of it, and `take` gets that in the order of the steps, until it
+/// says that it wants no more.
 ///
 /// # Errors
 ///
-/// A folder that cannot be read any more.
-pub async fn details(
+/// A folder that cannot be read any more, and what `take` fails with.
+pub async fn each<T: Send + 'static>(
     project: &Arc<Project>,
     environment: &Environment,
-    plan: &Plan,
-    with_new: bool,
-    with_source: bool,
-    mut seen: impl FnMut(&Key, Option<Content>, Template),
-) -> anyhow::Result<Details> {
-    let is_wanted =
-        |step: &&Step| step.action.sends().is_some() && (with_new || !matches!(step.action, Action::Create { .. }));
-    if !plan.steps.iter().any(|step| is_wanted(&step)) {
-        return Ok(Details::new());
-    }
+    steps: &[&Step],
+    look: Look,
+    make: impl Fn(&Step, Compared) -> T + Send + Sync + 'static,
+    mut take: impl FnMut(T) -> anyhow::Result<bool>,
+) -> anyhow::Result<()> {
     let location = place::location(project, environment)?;
-    let objects = Objects::open(&location).map_err(place::failure)?;
     // On a disk more threads than cores only cost memory.
     let open = match location {
         Location::Folder(_) => std::thread::available_parallelism().map_or(1, NonZero::get).min(OPEN),
         Location::Bucket { .. } => OPEN,
     };
-    let deadline = Instant::now() + PATIENCE;
-    let sending = plan.steps.iter().filter(is_wanted);
-    let work = sending.map(|step| {
-        let (project, environment, objects) = (Arc::clone(project), environment.clone(), objects.clone());
-        let (key, action) = (step.key.clone(), step.action.clone());
+    let is_needed = steps.iter().any(|step| look.at(step));
+    let objects = is_needed.then(|| Objects::open(&location)).transpose().map_err(place::failure)?;
+    let (make, environment) = (Arc::new(make), Arc::new(environment.clone()));
+    let (seats, deadline) = (Arc::new(Semaphore::new(open)), Instant::now() + PATIENCE);
+    let work = steps.iter().map(|step| {
+        let objects = objects.as_ref().filter(|_| look.at(step));
+        let (make, seats, environment) = (Arc::clone(&make), Arc::clone(&seats), Arc::clone(&environment));
         async move {
-            let old = match earlier(&action) {
+            let Some(objects) = objects else { return anyhow::Ok(make(step, Compared::default())) };
+            let _seat = seats.acquire_owned().await.context("the threads have ended")?;
+            let old = match earlier(&step.action) {
                 Some(digest) => objects.get(digest).await,
                 None => None,
             };
+            let (project, step) = (Arc::clone(project), (*step).clone());
             tokio::task::spawn_blocking(move || {
-                let new = checked::template(&project, &environment, &key)?;
-                let mut detail = detail(&action, old.as_ref(), Content::from(new.clone()), deadline);
-                if let (false, Some(changes)) = (with_source, detail.changes_mut()) {
-                    changes.forget_source();
-                }
-                anyhow::Ok((key, detail, old, new))
+                let mut template = checked::template(&project, &environment, &step.key)?;
+                let inline = std::mem::take(&mut template.inline_attachments);
+                let new = Content { inline_attachments: inline.iter().map(Into::into).collect(), ..template.into() };
+                let detail = detail(&step.action, old.as_ref(), &new, deadline.max(Instant::now() + LEAST));
+                Ok(make(&step, Compared { detail: Some(detail), old, new: Some(new), inline }))
             })
             .await?
         }
     });
-    let mut work = futures_util::stream::iter(work).buffer_unordered(open);
-    let mut details = Details::new();
-    while let Some(done) = work.next().await {
-        let (key, detail, old, new) = done?;
-        seen(&key, old, new);
-        details.insert(key, detail);
+    let mut work = futures_util::stream::iter(work).buffered(open * AHEAD);
+    while let Some(made) = work.next().await {
+        if !take(made?)? {
+            break;
+        }
     }
-    Ok(details)
+    Ok(())
 }
 
 /// The content that the service has, where the state knows it.
@@ -88,10 +125,10 @@ fn earlier(action: &Action) -> Option<Digest> {
     }
 }
 
-fn detail(action: &Action, old: Option<&Content>, new: Content, deadline: Instant) -> Detail {
+fn detail(action: &Action, old: Option<&Content>, new: &Content, deadline: Instant) -> Detail {
     match (action, old) {
-        (Action::Create { .. }, _) => Detail::New(plan::changes(None, &new, deadline)),
-        (_, Some(old)) => Detail::Changed(plan::changes(Some(old), &new, deadline)),
+        (Action::Create { .. }, _) => Detail::New(plan::changes(None, new, deadline)),
+        (_, Some(old)) => Detail::Changed(plan::changes(Some(old), new, deadline)),
         (_, None) => Detail::Unknown,
     }
 }

@@ -1,6 +1,7 @@
 //! `letterpress plan`: what an apply would do. No lock, no key, no network to the service.
 
 pub mod compare;
+mod print;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,17 +10,14 @@ use anyhow::Context as _;
 use jiff::Timestamp;
 
 use super::checked::{self, Checked};
-use super::report::plan_detail::{Layers, Layout};
-use super::report::plan_html::{self, Mails};
-use super::report::{plan_json, plan_markdown, plan_text};
+use super::report::plan_detail::Layers;
 use super::selection::{Selection, SelectionArgs};
 use super::{Context, Exit, place, promotion, runtime};
-use crate::desired::Key;
 use crate::plan::{self, Options, Plan, PlanFile};
 use crate::source::{Environment, Project};
 use crate::state::State;
-use crate::untrusted::inert_json;
-use compare::Details;
+use compare::Look;
+use print::Print;
 
 /// Show what apply would do: no lock, no key, no request
 #[derive(Debug, clap::Args)]
@@ -70,9 +68,6 @@ enum Format {
     Html,
 }
 
-/// Least bytes of a row of the Markdown table.
-const ROW_BYTES: usize = 40;
-
 /// Runs `plan`.
 ///
 /// # Errors
@@ -87,50 +82,32 @@ pub fn run(context: &Context, args: &Args) -> anyhow::Result<Exit> {
     let state = state(&project, environment)?;
     selection.warn(&context.terminal, checked.folders.iter().chain(state.records.keys()));
     let plan = make(environment, &checked, &state, &selection, false);
-    let mut mails = Mails::default();
+    drop((checked, state));
     let layers = args.diff.unwrap_or(if args.format == Format::Text { Layers::Words } else { Layers::All });
-    // A comment whose rows alone are too many shows no source.
-    let max_bytes = usize::try_from(args.max_bytes).unwrap_or(usize::MAX);
-    let crowded = args.format == Format::Markdown && plan.steps.len() > max_bytes / ROW_BYTES;
-    let with_source = layers != Layers::Words && !crowded;
-    let mut details = if args.no_diff {
-        Details::new()
-    } else {
-        let seen = |key: &Key, old, new| {
-            if args.format == Format::Html {
-                mails.add(key, old, new);
-            }
-        };
-        let with_new = args.format != Format::Text;
-        runtime::run(compare::details(&project, environment, &plan, with_new, with_source, seen))?
+    let look = match args.format {
+        _ if args.no_diff => Look::Nowhere,
+        Format::Text => Look::Changed,
+        Format::Json | Format::Markdown | Format::Html => Look::Sent,
     };
-    let now = Timestamp::now();
-    let text = match args.format {
-        Format::Text => {
-            let layout = Layout { layers, width: context.terminal.width() };
-            plan_text::render_detailed(&plan, &details, layout, now)
-        }
-        Format::Markdown => plan_markdown::render(&plan, &details, layers, max_bytes, now),
-        Format::Html => plan_html::render(&plan, &details, &mails, now),
-        Format::Json => {
-            inert_json(&serde_json::to_string_pretty(&plan_json::detailed(&plan, &mut details))?).into_owned() + "\n"
-        }
-    };
-    if args.format == Format::Text {
-        context.terminal.page(&text, args.pager.as_deref());
-    } else {
-        context.terminal.data(text);
-    }
-    if let Some(path) = &args.out
-        && plan.conflicts.is_empty()
-    {
-        save(&context.cwd.join(path), &plan)?;
-    }
-    Ok(match &plan {
+    let (terminal, now) = (&context.terminal, Timestamp::now());
+    let print = Print { project: &project, environment, plan: &plan, terminal, look, now };
+    match args.format {
+        Format::Text => print.text(layers, args.pager.as_deref()),
+        Format::Json => print.json(),
+        Format::Markdown => print.markdown(layers, usize::try_from(args.max_bytes).unwrap_or(usize::MAX)),
+        Format::Html => print.html(),
+    }?;
+    let exit = match &plan {
         plan if !plan.conflicts.is_empty() => Exit::Findings,
         plan if args.detailed_exitcode && !plan.steps.is_empty() => Exit::Changes,
         _ => Exit::Done,
-    })
+    };
+    if let Some(path) = &args.out
+        && plan.conflicts.is_empty()
+    {
+        save(&context.cwd.join(path), plan)?;
+    }
+    Ok(exit)
 }
 
 /// Plans what the checked files ask for.
@@ -152,11 +129,11 @@ fn state(project: &Project, environment: &Environment) -> anyhow::Result<State> 
 }
 
 /// Writes a plan file whole: a reader never sees half of it.
-fn save(path: &Path, plan: &Plan) -> anyhow::Result<()> {
+fn save(path: &Path, plan: Plan) -> anyhow::Result<()> {
     let cannot = || format!("cannot write {}", path.display());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(folder).with_context(cannot)?;
-    std::io::Write::write_all(&mut file, &PlanFile::new(plan.clone()).to_json()?).with_context(cannot)?;
+    PlanFile::new(plan).write(&mut file).with_context(cannot)?;
     file.persist(path).with_context(cannot)?;
     Ok(())
 }

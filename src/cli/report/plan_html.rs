@@ -4,13 +4,15 @@
 //! can neither act nor tell anybody that it was looked at.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use base64::Engine as _;
 use jiff::Timestamp;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::plan_text::{self, bytes, count, explain, looks_moved, note, sign, thousands, totals, word};
-use crate::desired::{Content, Digest, Key, Template};
+use crate::cli::plan::compare::Compared;
+use crate::desired::{Attachment, Content, Digest, Key};
 use crate::limits;
 use crate::plan::{Action, Changes, Detail, FileFacts, Part, PartChange, Plan, Segment, Sign, Step};
 use crate::sandbox;
@@ -23,101 +25,115 @@ const POLICY: &str =
 /// Light and dark, phone and desktop.
 const STYLE: &str = include_str!("plan_html/style.css");
 
-/// Largest page in bytes of mails and pictures; what is beyond is not rendered, and the page says so.
+/// Most bytes of mails and pictures in a page; a mail beyond is not rendered, and the page says so.
 const PAGE_BYTES: usize = 24_000_000;
 
-/// The mails of a page, with the pictures that they use.
-#[derive(Debug, Default)]
-pub struct Mails {
-    mails: BTreeMap<Key, Mail>,
-    /// Pictures by digest, as `data:` addresses.
-    pictures: BTreeMap<Digest, String>,
-    bytes: usize,
-    left_out: usize,
+/// What a page still takes of mails and pictures.
+#[derive(Debug)]
+pub struct Room(AtomicUsize);
+
+impl Default for Room {
+    fn default() -> Self {
+        Self(AtomicUsize::new(PAGE_BYTES))
+    }
+}
+
+impl Room {
+    fn has(&self, bytes: usize) -> bool {
+        self.0.load(Ordering::Relaxed) >= bytes
+    }
+
+    fn take(&self, bytes: usize) -> bool {
+        self.has(bytes) && self.0.fetch_sub(bytes, Ordering::Relaxed) >= bytes
+    }
+}
+
+/// One template of the page. Whether its mail is shown is certain only when all cards before it have their place.
+#[derive(Debug)]
+pub struct Card {
+    before: String,
+    mail: Mail,
+    after: String,
 }
 
 #[derive(Debug)]
-struct Mail {
-    old: Option<Content>,
-    new: Content,
+enum Mail {
+    /// Nothing is known of it, or it has no html.
+    None,
+    /// It will not fit.
+    TooLarge,
+    Rendered {
+        bytes: usize,
+        frames: String,
+    },
 }
 
-impl Mails {
-    /// Takes in a mail as it was, where that is known, and as it will be. Its pictures are read from disk; one that cannot be read is not shown.
-    pub fn add(&mut self, key: &Key, old: Option<Content>, new: Template) {
-        let size = |html: Option<&String>| html.map_or(0, String::len);
-        let bytes = size(new.html.as_ref()) + size(old.as_ref().and_then(|old| old.html.as_ref()));
-        if self.bytes + bytes > PAGE_BYTES {
-            self.left_out += 1;
-            return;
-        }
-        self.bytes += bytes;
-        for file in &new.inline_attachments {
-            let fits = self.bytes + usize::try_from(file.bytes).unwrap_or(usize::MAX) <= PAGE_BYTES;
-            if fits && file.mime.starts_with("image/") && !self.pictures.contains_key(&file.digest) {
-                let Ok(content) = std::fs::read(&file.file) else { continue };
-                let data = base64::engine::general_purpose::STANDARD.encode(&content);
-                self.bytes += data.len();
-                self.pictures.insert(file.digest, format!("data:{};base64,{data}", Untrusted(&file.mime).html()));
+impl Card {
+    /// Gives it its place in the page, after all cards before it; counts it where the page has no room left for its mail.
+    #[must_use]
+    pub fn place(self, room: &Room, left_out: &mut usize) -> String {
+        let mail = match self.mail {
+            Mail::None => String::new(),
+            Mail::Rendered { bytes, frames } if room.take(bytes) => frames,
+            Mail::Rendered { .. } | Mail::TooLarge => {
+                *left_out += 1;
+                html! { p.dim { "Not rendered, so that the page stays within 24 MB." } }.into_string()
             }
-        }
-        self.mails.insert(key.clone(), Mail { old, new: Content::from(new) });
-    }
-
-    /// The inline pictures that a mail shows and that are not at hand, by name: of a mail as it was only those are that the new one still has.
-    fn missing<'a>(&self, content: &'a Content) -> Vec<&'a str> {
-        let html = content.html.as_deref().unwrap_or_default();
-        let files = content.inline_attachments.iter().filter(|file| !self.pictures.contains_key(&file.digest));
-        files.map(|file| file.name.as_str()).filter(|name| html.contains(&format!("cid:{name}"))).collect()
-    }
-
-    /// The HTML of a mail with its inline pictures in it. A picture that only the earlier mail has is not at hand.
-    fn page(&self, content: &Content) -> Option<String> {
-        // No policy governs the connections that a browser opens in advance.
-        let mut html = sandbox::disarmed(content.html.as_deref()?);
-        let mut files: Vec<_> = content.inline_attachments.iter().collect();
-        // `logo.png` must not take the beginning of `logo.png.jpg`.
-        files.sort_by_key(|file| std::cmp::Reverse(file.name.len()));
-        for file in files {
-            if let Some(data) = self.pictures.get(&file.digest) {
-                html = html.replace(&format!("cid:{}", file.name), data);
-            }
-        }
-        Some(html)
+        };
+        self.before + &mail + &self.after
     }
 }
 
-/// Renders the page; `now` is for "two hours ago".
+/// The page up to its first card; `now` is for "two hours ago".
 #[must_use]
-pub fn render(plan: &Plan, details: &BTreeMap<Key, Detail>, mails: &Mails, now: Timestamp) -> String {
+pub fn head(plan: &Plan, with_mails: bool, now: Timestamp) -> String {
     let title = if plan.is_empty() { "Nothing changes".to_owned() } else { totals(plan) };
     let page = html! {
         (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (text(&plan.environment)) ": " (title) }
-                style { (PreEscaped(STYLE)) }
-            }
-            body {
-                header {
-                    p.where { "letterpress plan · " strong { (text(&plan.environment)) } }
-                    h1 { (title) }
-                    p { (summary(plan, now)) }
-                    (notes(plan, mails))
-                }
-                @if plan.steps.len() > 1 { (contents(plan)) }
-                main {
-                    @for step in plan_text::in_order(plan) { (card(step, details.get(&step.key), mails)) }
-                }
-                @if !plan.steps.is_empty() && plan.conflicts.is_empty() {
-                    footer { "To apply exactly this: " code { "letterpress apply --plan-digest " (plan.digest()) } }
-                }
-            }
+        (PreEscaped("<html lang=\"en\">"))
+        head {
+            meta charset="utf-8";
+            meta http-equiv="Content-Security-Policy" content=(POLICY);
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="color-scheme" content="light dark";
+            title { (text(&plan.environment)) ": " (title) }
+            style { (PreEscaped(STYLE)) }
         }
+        (PreEscaped("<body>"))
+        header {
+            p.where { "letterpress plan · " strong { (text(&plan.environment)) } }
+            h1 { (title) }
+            p { (summary(plan, now)) }
+            (notes(plan, with_mails))
+        }
+        @if plan.steps.len() > 1 { (contents(plan)) }
+        (PreEscaped("<main>"))
+    };
+    page.into_string()
+}
+
+/// The page after its last card.
+#[must_use]
+pub fn tail(plan: &Plan, left_out: usize) -> String {
+    let page = html! {
+        (PreEscaped("</main>"))
+        @if left_out > 0 {
+            p.note { (count(left_out, "mail")) " not rendered, so that the page stays within 24 MB; their texts are above." }
+        }
+        @if !plan.steps.is_empty() && plan.conflicts.is_empty() {
+            footer { "To apply exactly this: " code { "letterpress apply --plan-digest " (plan.digest()) } }
+        }
+        (PreEscaped("</body></html>"))
+    };
+    page.into_string()
+}
+
+/// The end of a page whose other cards could not be made.
+#[must_use]
+pub fn broken(why: &str) -> String {
+    let page = html! {
+        p.note.error { strong { "Error: " } "this page ends here: " (text(why)) }
+        (PreEscaped("</main></body></html>"))
     };
     page.into_string()
 }
@@ -138,7 +154,7 @@ fn summary(plan: &Plan, now: Timestamp) -> Markup {
     }
 }
 
-fn notes(plan: &Plan, mails: &Mails) -> Markup {
+fn notes(plan: &Plan, with_mails: bool) -> Markup {
     html! {
         @for conflict in &plan.conflicts {
             @let (what, help) = explain(conflict);
@@ -156,11 +172,8 @@ fn notes(plan: &Plan, mails: &Mails) -> Markup {
                 " has the same content; to keep the id, write " code { "moved_from: " (text(from)) } " into its manifest."
             }
         }
-        @if !mails.mails.is_empty() {
+        @if with_mails {
             p.dim { "The mails below are shown in frames that run nothing and load nothing: pictures and fonts from the web are missing in them." }
-        }
-        @if mails.left_out > 0 {
-            p.note { (count(mails.left_out, "mail")) " not rendered, so that the page stays within 24 MB; their texts are below." }
         }
     }
 }
@@ -187,26 +200,29 @@ fn badge(action: &Action) -> Markup {
     html! { span class={ "badge " (action.word()) } { (sign) " " (word(action)) } }
 }
 
-fn card(step: &Step, detail: Option<&Detail>, mails: &Mails) -> Markup {
-    let note = note(&step.action);
-    html! {
-        article id=(anchor(&step.key)) {
-            h2 { (badge(&step.action)) " " code { (text(step.key.as_str())) } }
-            @if let Some(name) = &step.name { p.name { (text(name)) } }
-            @if !note.is_empty() { p.dim { (text(&note)) } }
-            @if let Some(Detail::Unknown) = detail {
-                p.dim { "What the service has is not known, so there is nothing to compare with." }
-            }
-            @if let Some(changes) = detail.and_then(Detail::changes) {
-                (fields(changes, matches!(detail, Some(Detail::New(_)))))
-            }
-            @if let Some(mail) = mails.mails.get(&step.key) { (frames(mail, mails)) }
-            @if let Some(changes) = detail.and_then(Detail::changes) {
-                @for change in &changes.parts { (part(change)) }
-                (files(changes))
-            }
+/// The card of one step.
+#[must_use]
+pub fn card(step: &Step, compared: &Compared, room: &Room) -> Card {
+    let (note, detail) = (note(&step.action), compared.detail.as_ref());
+    let changes = detail.and_then(Detail::changes);
+    let before = html! {
+        (PreEscaped(format!("<article id=\"{}\">", anchor(&step.key))))
+        h2 { (badge(&step.action)) " " code { (text(step.key.as_str())) } }
+        @if let Some(name) = &step.name { p.name { (text(name)) } }
+        @if !note.is_empty() { p.dim { (text(&note)) } }
+        @if let Some(Detail::Unknown) = detail {
+            p.dim { "What the service has is not known, so there is nothing to compare with." }
         }
-    }
+        @if let Some(changes) = changes { (fields(changes, matches!(detail, Some(Detail::New(_))))) }
+    };
+    let after = html! {
+        @if let Some(changes) = changes {
+            @for change in &changes.parts { (part(change)) }
+            (files(changes))
+        }
+        (PreEscaped("</article>"))
+    };
+    Card { before: before.into_string(), mail: mail(compared, room), after: after.into_string() }
 }
 
 /// A table of old and new; of a new template, which had nothing, only of what it has.
@@ -230,20 +246,79 @@ fn fields(changes: &Changes, is_new: bool) -> Markup {
     }
 }
 
-fn frames(mail: &Mail, mails: &Mails) -> Markup {
-    let (old, new) = (mail.old.as_ref().and_then(|old| mails.page(old)), mails.page(&mail.new));
-    let (was, is) = (mail.old.as_ref().map(|old| mails.missing(old)).unwrap_or_default(), mails.missing(&mail.new));
+/// A mail as it was, where that is known, and as it will be.
+fn mail(compared: &Compared, room: &Room) -> Mail {
+    let Some(new) = &compared.new else { return Mail::None };
+    let html = |content: &Content| content.html.as_ref().map_or(0, String::len);
+    if !room.has(html(new) + compared.old.as_ref().map_or(0, html)) {
+        return Mail::TooLarge;
+    }
+    let pictures = Pictures::read(&compared.inline);
+    let (old, new) = (compared.old.as_ref().map(|old| pictures.view(old)), pictures.view(new));
+    let was = old.as_ref().and_then(|old| old.page.as_deref());
+    let Some(bytes) = was.map(str::len).into_iter().chain(new.page.as_ref().map(String::len)).reduce(|a, b| a + b)
+    else {
+        return Mail::None;
+    };
     // A picture that is not at hand may be the one thing that changes.
-    let same = old == new && was.is_empty();
-    html! {
-        @if same && new.is_some() {
-            details { summary { "How it looks (as before)" } div.frames { (frame("Before and now", new.as_deref(), &is, NOT_READ)) } }
-        } @else if old.is_some() || new.is_some() {
+    let same = was == new.page.as_deref() && old.as_ref().is_none_or(|old| old.missing.is_empty());
+    let frames = html! {
+        @if same {
+            details { summary { "How it looks (as before)" } div.frames { (frame("Before and now", &new, NOT_READ)) } }
+        } @else {
             details open { summary { "How it looks" } div.frames {
-                @if mail.old.is_some() { (frame("Before", old.as_deref(), &was, NOT_KEPT)) }
-                (frame("Now", new.as_deref(), &is, NOT_READ))
+                @if let Some(old) = &old { (frame("Before", old, NOT_KEPT)) }
+                (frame("Now", &new, NOT_READ))
             } }
         }
+    };
+    Mail::Rendered { bytes, frames: frames.into_string() }
+}
+
+/// The inline pictures of a template as its files are now: by digest, as `data:` addresses.
+struct Pictures(BTreeMap<Digest, String>);
+
+/// A mail with its pictures in it, and the names of those that it shows and that are not at hand.
+struct View<'a> {
+    page: Option<String>,
+    missing: Vec<&'a str>,
+}
+
+impl Pictures {
+    /// One that cannot be read is not shown.
+    fn read(files: &[Attachment]) -> Self {
+        let pictures = files.iter().filter(|file| file.mime.starts_with("image/"));
+        Self(
+            pictures
+                .filter_map(|file| {
+                    let data = base64::engine::general_purpose::STANDARD.encode(std::fs::read(&file.file).ok()?);
+                    Some((file.digest, format!("data:{};base64,{data}", Untrusted(&file.mime).html())))
+                })
+                .collect(),
+        )
+    }
+
+    /// Of a mail as it was, those pictures are at hand that the new one still has.
+    fn view<'a>(&self, content: &'a Content) -> View<'a> {
+        let html = content.html.as_deref().unwrap_or_default();
+        let files = content.inline_attachments.iter().filter(|file| !self.0.contains_key(&file.digest));
+        let missing =
+            files.map(|file| file.name.as_str()).filter(|name| html.contains(&format!("cid:{name}"))).collect();
+        View { page: self.page(content), missing }
+    }
+
+    fn page(&self, content: &Content) -> Option<String> {
+        // No policy governs the connections that a browser opens in advance.
+        let mut html = sandbox::disarmed(content.html.as_deref()?);
+        let mut files: Vec<_> = content.inline_attachments.iter().collect();
+        // `logo.png` must not take the beginning of `logo.png.jpg`.
+        files.sort_by_key(|file| std::cmp::Reverse(file.name.len()));
+        for file in files {
+            if let Some(data) = self.0.get(&file.digest) {
+                html = html.replace(&format!("cid:{}", file.name), data);
+            }
+        }
+        Some(html)
     }
 }
 
@@ -251,18 +326,18 @@ fn frames(mail: &Mail, mails: &Mails) -> Markup {
 const NOT_KEPT: &str = "Changed or gone since, and of files only size and digest are kept. Not shown: ";
 
 /// Why a picture of a mail as it will be is not shown.
-const NOT_READ: &str = "Too large for this page, or no picture. Not shown: ";
+const NOT_READ: &str = "No picture, or it cannot be read. Not shown: ";
 
-fn frame(title: &str, page: Option<&str>, missing: &[&str], why: &str) -> Markup {
+fn frame(title: &str, view: &View<'_>, why: &str) -> Markup {
     html! {
         figure {
             figcaption { (title) }
-            @match page {
+            @match &view.page {
                 Some(page) => iframe sandbox="" loading="lazy" title=(title) srcdoc=(page) {},
                 None => p.dim { "no html" },
             }
-            @if !missing.is_empty() {
-                p.dim.missing { (why) @for (n, name) in missing.iter().enumerate() { @if n > 0 { ", " } code { (text(name)) } } }
+            @if !view.missing.is_empty() {
+                p.dim.missing { (why) @for (n, name) in view.missing.iter().enumerate() { @if n > 0 { ", " } code { (text(name)) } } }
             }
         }
     }

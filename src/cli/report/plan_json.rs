@@ -1,14 +1,12 @@
 //! A plan as JSON: stable, with a published schema.
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::plan_text;
-use crate::desired::Key;
 use crate::limits;
 use crate::plan::{Action, Changes, Detail, Plan, Step, Why};
+use crate::untrusted::inert_json;
 
 /// What an apply would do.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -90,12 +88,38 @@ struct ConflictJson {
 /// The plan as the value that is printed, without what changes inside the templates.
 #[must_use]
 pub fn value(plan: &Plan) -> PlanJson {
-    detailed(plan, &mut BTreeMap::new())
+    PlanJson { steps: plan.steps.iter().map(|one| step(one, None)).collect(), ..bare(plan) }
 }
 
-/// The plan as the value that is printed, with what changes inside the templates, which is taken out of `details`.
-#[must_use]
-pub fn detailed(plan: &Plan, details: &mut BTreeMap<Key, Detail>) -> PlanJson {
+/// The text before the steps and the text behind them. Between two steps stands a comma.
+///
+/// # Errors
+///
+/// None in practice; JSON of these values always succeeds.
+pub fn frame(plan: &Plan) -> serde_json::Result<(String, String)> {
+    let whole = serde_json::to_string_pretty(&bare(plan))?;
+    let whole = inert_json(&whole);
+    // In a string a line break is escaped, so no foreign text looks like this.
+    let (head, tail) = whole.split_once(NO_STEPS).unwrap_or((&whole, ""));
+    let end = if plan.steps.is_empty() { "" } else { "\n  " };
+    Ok((format!("{head}{}", &NO_STEPS[..NO_STEPS.len() - 1]), format!("{end}]{tail}\n")))
+}
+
+/// How a plan without steps shows them.
+const NO_STEPS: &str = "\n  \"steps\": []";
+
+/// One step as it stands among the others.
+///
+/// # Errors
+///
+/// None in practice; JSON of these values always succeeds.
+pub fn piece(one: &Step, detail: Option<Detail>) -> serde_json::Result<String> {
+    let text = format!("\n{}", serde_json::to_string_pretty(&step(one, detail))?);
+    Ok(inert_json(&text.replace('\n', "\n    ")).into_owned())
+}
+
+/// All of a plan but its steps.
+fn bare(plan: &Plan) -> PlanJson {
     let of = |word: &str| plan.steps.iter().filter(|step| step.action.word() == word).count();
     PlanJson {
         format: 1,
@@ -114,7 +138,7 @@ pub fn detailed(plan: &Plan, details: &mut BTreeMap<Key, Detail>) -> PlanJson {
             templates_used: plan.used,
             templates_allowed: limits::TEMPLATES,
         },
-        steps: plan.steps.iter().map(|one| step(one, details.get_mut(&one.key))).collect(),
+        steps: Vec::new(),
         conflicts: plan
             .conflicts
             .iter()
@@ -126,7 +150,7 @@ pub fn detailed(plan: &Plan, details: &mut BTreeMap<Key, Detail>) -> PlanJson {
     }
 }
 
-fn step(step: &Step, detail: Option<&mut Detail>) -> StepJson {
+fn step(step: &Step, detail: Option<Detail>) -> StepJson {
     let (from, why, moved_from) = match &step.action {
         Action::Create { .. } => (None, None, None),
         Action::Update { from, why, moved_from, .. } => (*from, Some(*why), moved_from.as_ref()),
@@ -143,11 +167,11 @@ fn step(step: &Step, detail: Option<&mut Detail>) -> StepJson {
         to: step.action.sends().map(|digest| digest.to_string()),
         why,
         moved_from: moved_from.map(ToString::to_string),
-        earlier: detail.as_deref().map(|detail| match detail {
+        earlier: detail.as_ref().map(|detail| match detail {
             Detail::New(_) => "none",
             Detail::Changed(_) => "kept",
             Detail::Unknown => "unknown",
         }),
-        changes: detail.and_then(Detail::changes_mut).map(std::mem::take),
+        changes: detail.and_then(Detail::into_changes),
     }
 }

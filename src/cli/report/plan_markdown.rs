@@ -3,13 +3,11 @@
 //! Foreign text stands only in `<code>` or in a fenced block: there no mention, link, issue reference, HTML or Markdown of it comes to life, on
 //! GitHub and on GitLab.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
 
 use super::plan_text::{self, bytes, count, explain, looks_moved, note, sign, thousands, totals, word};
-use crate::desired::Key;
 use crate::limits;
 use crate::plan::{Action, Changes, Conflict, Detail, FileChange, Part, Plan, Segment, Sentence, Step};
 use crate::untrusted::Untrusted;
@@ -32,82 +30,110 @@ enum Depth {
     Source,
 }
 
-/// Renders a plan in at most `max` bytes (its counts alone have at most 500); says what it left out. `now` is for "two hours ago".
-#[must_use]
-pub fn render(plan: &Plan, details: &BTreeMap<Key, Detail>, layers: Layers, max: usize, now: Timestamp) -> String {
-    let mut out = head(plan, &last(plan, now));
-    if out.len() + NOTE_BYTES > max {
-        out = head(plan, "");
+/// What stands above the rows.
+const HEADER: &str = "| | template | name | what changes |\n|---|---|---|---|\n";
+
+/// A comment in the making: it takes in the steps in the order of [`plan_text::in_order`], for as long as their rows fit.
+#[derive(Debug)]
+pub struct Comment<'a> {
+    plan: &'a Plan,
+    layers: Layers,
+    max: usize,
+    /// What stands above the table.
+    head: String,
+    /// What stands below the folds.
+    tail: String,
+    left_out: Vec<String>,
+    table: String,
+    /// Bytes that are left for the table and the folds.
+    budget: usize,
+    listed: usize,
+    is_full: bool,
+    changes: Vec<(&'a Step, Changes)>,
+}
+
+impl<'a> Comment<'a> {
+    /// Begins a comment of at most `max` bytes (its counts alone have at most 500). `now` is for "two hours ago".
+    #[must_use]
+    pub fn new(plan: &'a Plan, layers: Layers, max: usize, now: Timestamp) -> Self {
+        let mut out = head(plan, &last(plan, now));
+        if out.len() + NOTE_BYTES > max {
+            out = head(plan, "");
+        }
+        let mut left_out = Vec::new();
+        let mut budget = max.saturating_sub(out.len() + NOTE_BYTES);
+        let end = fitting([end(plan)], usize::MAX, &mut budget).0;
+        let (conflicts, cut) = fitting(plan.conflicts.iter().map(conflict), usize::MAX, &mut budget);
+        if cut > 0 {
+            left_out.push(count(cut, "error"));
+        }
+        out += &conflicts;
+        let created = fitting([created(plan)], usize::MAX, &mut budget).0;
+        // A tree that moved as a whole has thousands of hints, and the table counts for more.
+        let (hints, cut) = fitting(hints(plan), budget / 4, &mut budget);
+        if cut > 0 {
+            left_out.push(count(cut, "hint"));
+        }
+        if !plan.steps.is_empty() {
+            budget = budget.saturating_sub(HEADER.len() + 1);
+        }
+        let (table, tail) = (String::new(), created + &hints + &end);
+        let (listed, is_full, changes) = (0, false, Vec::new());
+        Self { plan, layers, max, head: out, tail, left_out, table, budget, listed, is_full, changes }
     }
-    let mut left_out = Vec::new();
-    let mut budget = max.saturating_sub(out.len() + NOTE_BYTES);
-    let end = fitting([end(plan)], usize::MAX, &mut budget).0;
-    let (conflicts, cut) = fitting(plan.conflicts.iter().map(conflict), usize::MAX, &mut budget);
-    if cut > 0 {
-        left_out.push(count(cut, "error"));
+
+    /// Adds a row, and keeps what changes for the fold; `false`: it is full, and what changes in the other steps shows nowhere.
+    pub fn add(&mut self, step: &'a Step, detail: Option<Detail>) -> bool {
+        let row = row(step, detail.as_ref());
+        if self.is_full || row.len() > self.budget {
+            self.is_full = true;
+            self.changes.clear();
+            return false;
+        }
+        self.budget -= row.len();
+        self.table += &row;
+        self.listed += 1;
+        self.changes.extend(detail.and_then(Detail::into_changes).map(|changes| (step, changes)));
+        true
     }
-    out += &conflicts;
-    let created = fitting([created(plan)], usize::MAX, &mut budget).0;
-    // A tree that moved as a whole has thousands of hints, and the table counts for more.
-    let (hints, cut) = fitting(hints(plan), budget / 4, &mut budget);
-    if cut > 0 {
-        left_out.push(count(cut, "hint"));
-    }
-    let tail = created + &hints + &end;
-    let steps = plan_text::in_order(plan);
-    let mut table = String::new();
-    let mut listed = 0;
-    if !steps.is_empty() {
-        let header = "| | template | name | what changes |\n|---|---|---|---|\n";
-        let mut room = budget.saturating_sub(header.len() + 1);
-        table += header;
-        for step in &steps {
-            let row = row(step, details.get(&step.key));
-            if row.len() > room {
-                break;
+
+    /// The comment; it says what it left out.
+    #[must_use]
+    pub fn finish(self) -> String {
+        let Self { plan, layers, max, head: mut out, tail, mut left_out, .. } = self;
+        if self.listed > 0 {
+            out += HEADER;
+            out += &self.table;
+            out.push('\n');
+        }
+        let wanted = if layers == Layers::Words { Depth::Words } else { Depth::Source };
+        let folds = folds(&self.changes, layers, wanted, self.budget);
+        for (_, fold) in &folds {
+            out += fold;
+        }
+        let cut = |depth: Depth| folds.iter().filter(|(at, _)| *at == depth).count();
+        if self.listed < plan.steps.len() {
+            left_out.push(format!("{} of the table, and all details", count(plan.steps.len() - self.listed, "row")));
+        }
+        let missing = [
+            (if wanted == Depth::Source { cut(Depth::Words) } else { 0 }, "the source of"),
+            (cut(Depth::Parts), "the words and the source of"),
+            (cut(Depth::Row), "the details of"),
+        ];
+        for (n, what) in missing {
+            if n > 0 {
+                left_out.push(format!("{what} {}", count(n, "template")));
             }
-            room -= row.len();
-            table += &row;
-            listed += 1;
         }
-        budget = room;
-    }
-    if listed > 0 {
-        out += &table;
-        out.push('\n');
-    }
-    let wanted = if layers == Layers::Words { Depth::Words } else { Depth::Source };
-    let shown: Vec<(&Step, &Changes)> = steps
-        .iter()
-        .take(if listed == steps.len() { listed } else { 0 })
-        .filter_map(|step| Some((*step, details.get(&step.key)?.changes()?)))
-        .collect();
-    let folds = folds(&shown, layers, wanted, budget);
-    for (_, fold) in &folds {
-        out += fold;
-    }
-    let cut = |depth: Depth| folds.iter().filter(|(at, _)| *at == depth).count();
-    if listed < steps.len() {
-        left_out.push(format!("{} of the table, and all details", count(steps.len() - listed, "row")));
-    }
-    let missing = [
-        (if wanted == Depth::Source { cut(Depth::Words) } else { 0 }, "the source of"),
-        (cut(Depth::Parts), "the words and the source of"),
-        (cut(Depth::Row), "the details of"),
-    ];
-    for (n, what) in missing {
-        if n > 0 {
-            left_out.push(format!("{what} {}", count(n, "template")));
+        if !left_out.is_empty() {
+            let within = format!("_Left out to stay within {} bytes: ", thousands(max));
+            let whole =
+                format!("{within}{}. `letterpress plan --diff all` shows everything._\n\n", left_out.join("; "));
+            let room = max.saturating_sub(out.len() + tail.len());
+            out += &if whole.len() <= room { whole } else { format!("{within}the templates._\n") };
         }
+        out + &tail
     }
-    if !left_out.is_empty() {
-        let within = format!("_Left out to stay within {} bytes: ", thousands(max));
-        let whole = format!("{within}{}. `letterpress plan --diff all` shows everything._\n\n", left_out.join("; "));
-        let room = max.saturating_sub(out.len() + tail.len());
-        out += &if whole.len() <= room { whole } else { format!("{within}the templates._\n") };
-    }
-    out += &tail;
-    out
 }
 
 /// The pieces that fit, each whole, in `most` bytes and in the budget; and how many do not.
@@ -125,7 +151,7 @@ fn fitting(pieces: impl IntoIterator<Item = String>, most: usize, budget: &mut u
 }
 
 /// The folds of the templates, each as deep as there is room: small ones first, so that one huge template does not hide the others.
-fn folds(shown: &[(&Step, &Changes)], layers: Layers, wanted: Depth, mut budget: usize) -> Vec<(Depth, String)> {
+fn folds(shown: &[(&Step, Changes)], layers: Layers, wanted: Depth, mut budget: usize) -> Vec<(Depth, String)> {
     let mut folds: Vec<(Depth, String)> = shown.iter().map(|_| (Depth::Row, String::new())).collect();
     for depth in [Depth::Parts, Depth::Words, Depth::Source].into_iter().filter(|depth| *depth <= wanted) {
         let mut deeper: Vec<(usize, String)> =
@@ -342,8 +368,10 @@ fn capital(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
-    use crate::desired::{Content, Desired, Digest, Row};
+    use crate::desired::{Content, Desired, Digest, Key, Row};
     use crate::state::{Account, State};
 
     const HOSTILE: &str =
@@ -375,6 +403,14 @@ mod tests {
             (Key::new(*name).unwrap(), Detail::New(crate::plan::changes(None, &content, deadline)))
         });
         (plan, details.collect())
+    }
+
+    fn render(plan: &Plan, details: &BTreeMap<Key, Detail>, layers: Layers, max: usize, now: Timestamp) -> String {
+        let mut comment = Comment::new(plan, layers, max, now);
+        let steps = plan_text::in_order(plan);
+        let listed = steps.iter().take_while(|step| comment.add(step, details.get(&step.key).cloned())).count();
+        assert!(listed == steps.len() || !comment.add(steps[listed], None), "a full comment takes no more");
+        comment.finish()
     }
 
     fn rendered(sizes: &[(&str, usize)], max: usize) -> String {

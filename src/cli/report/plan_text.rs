@@ -1,6 +1,5 @@
 //! A plan as a person reads it: grouped, aligned, only what changes, one summary line.
 
-use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
 use jiff::Timestamp;
@@ -9,7 +8,6 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 use super::plan_detail::{self, Layers, Layout};
 
 use crate::cli::terminal::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
-use crate::desired::Key;
 use crate::limits;
 use crate::plan::{Action, Conflict, Detail, Plan, Step, Why};
 use crate::state::Stamp;
@@ -21,61 +19,91 @@ const KEY_COLUMNS: usize = 44;
 /// Renders a plan without what changes inside the templates; `now` is for "two hours ago".
 #[must_use]
 pub fn render(plan: &Plan, now: Timestamp) -> String {
-    render_detailed(plan, &BTreeMap::new(), Layout { layers: Layers::Words, width: None }, now)
+    let rows = Rows::new(plan, Layout { layers: Layers::Words, width: None });
+    let mut out = head(plan, now);
+    out.extend(in_order(plan).into_iter().map(|step| rows.one(step, None)));
+    out + &tail(plan)
 }
 
-/// Renders a plan with what changes inside the templates.
+/// What stands above the rows; `now` is for "two hours ago".
 #[must_use]
-pub fn render_detailed(plan: &Plan, details: &BTreeMap<Key, Detail>, layout: Layout, now: Timestamp) -> String {
-    let mut out = String::new();
-    // Writing to a string cannot fail.
-    let _ = write(&mut out, plan, details, layout, now);
-    out
-}
-
-fn write(
-    out: &mut String,
-    plan: &Plan,
-    details: &BTreeMap<Key, Detail>,
-    layout: Layout,
-    now: Timestamp,
-) -> fmt::Result {
+pub fn head(plan: &Plan, now: Timestamp) -> String {
     let environment = Untrusted(&plan.environment).line();
     if plan.is_empty() {
         let unchanged = count(plan.unchanged, "template");
-        write!(out, "{GREEN}Nothing changes{GREEN:#} in `{environment}`: {unchanged} as last applied")?;
-        writeln!(out, "{}{}.", last_apply(plan.last_apply.as_ref(), now), left_out(plan))?;
-        return Ok(());
+        let last = last_apply(plan.last_apply.as_ref(), now);
+        let left_out = left_out(plan);
+        return format!(
+            "{GREEN}Nothing changes{GREEN:#} in `{environment}`: {unchanged} as last applied{last}{left_out}.\n"
+        );
     }
-    if !plan.steps.is_empty() {
-        writeln!(out, "{BOLD}{environment}{BOLD:#}\n")?;
+    if plan.steps.is_empty() { String::new() } else { format!("{BOLD}{environment}{BOLD:#}\n\n") }
+}
+
+/// How the rows of a plan are laid out.
+#[derive(Debug, Clone, Copy)]
+pub struct Rows {
+    layout: Layout,
+    /// Columns of the keys.
+    keys: usize,
+}
+
+impl Rows {
+    /// Measures the keys.
+    #[must_use]
+    pub fn new(plan: &Plan, layout: Layout) -> Self {
+        let keys = plan.steps.iter().map(|step| line(step.key.as_str()).width()).max().unwrap_or(0).min(KEY_COLUMNS);
+        Self { layout, keys }
     }
-    let width = plan.steps.iter().map(|step| line(step.key.as_str()).width()).max().unwrap_or(0).min(KEY_COLUMNS);
-    for step in in_order(plan) {
+
+    /// One step, with what changes inside the template below it.
+    #[must_use]
+    pub fn one(&self, step: &Step, detail: Option<&Detail>) -> String {
+        let mut out = String::new();
+        // Writing to a string cannot fail.
+        let _ = self.write(&mut out, step);
+        if let Some(detail) = detail {
+            let _ = plan_detail::write(&mut out, detail, self.layout);
+        }
+        out
+    }
+
+    fn write(&self, out: &mut String, step: &Step) -> fmt::Result {
         let (sign, style) = sign(&step.action);
         let key = line(step.key.as_str());
-        let gap = " ".repeat(width.saturating_sub(key.width()));
+        let gap = " ".repeat(self.keys.saturating_sub(key.width()));
         let name = step.name.as_deref().map(line).unwrap_or_default();
         let note = note(&step.action);
         write!(out, "  {style}{sign} {:<6}{style:#}  {key}{gap}", word(&step.action))?;
-        let before = 12 + width.max(key.width());
+        let before = 12 + self.keys.max(key.width());
         let together = before + name.width() + note.width() + 3;
-        let (name, below) = match layout.width {
+        let (name, below) = match self.layout.width {
             // What happens must not be cut, nor break in the middle of a word.
-            Some(columns) if !note.is_empty() && together > columns => (fit(&name, layout.width, before), true),
-            _ => (fit(&name, layout.width, before + if note.is_empty() { 0 } else { note.width() + 3 }), false),
+            Some(columns) if !note.is_empty() && together > columns => (fit(&name, self.layout.width, before), true),
+            width => (fit(&name, width, before + if note.is_empty() { 0 } else { note.width() + 3 }), false),
         };
         match (name.is_empty(), note.is_empty(), below) {
-            (_, false, true) => writeln!(out, "  {name}\n      {DIM}{note}{DIM:#}")?,
-            (false, false, false) => writeln!(out, "  {name} {DIM}({note}){DIM:#}")?,
-            (false, true, _) => writeln!(out, "  {name}")?,
-            (true, false, false) => writeln!(out, "  {DIM}{note}{DIM:#}")?,
-            (true, true, _) => writeln!(out)?,
-        }
-        if let Some(detail) = details.get(&step.key) {
-            plan_detail::write(out, detail, layout)?;
+            (_, false, true) => writeln!(out, "  {name}\n      {DIM}{note}{DIM:#}"),
+            (false, false, false) => writeln!(out, "  {name} {DIM}({note}){DIM:#}"),
+            (false, true, _) => writeln!(out, "  {name}"),
+            (true, false, false) => writeln!(out, "  {DIM}{note}{DIM:#}"),
+            (true, true, _) => writeln!(out),
         }
     }
+}
+
+/// What stands below the rows.
+#[must_use]
+pub fn tail(plan: &Plan) -> String {
+    let mut out = String::new();
+    if !plan.is_empty() {
+        // Writing to a string cannot fail.
+        let _ = end(&mut out, plan);
+    }
+    out
+}
+
+fn end(out: &mut String, plan: &Plan) -> fmt::Result {
     for conflict in &plan.conflicts {
         let (what, help) = explain(conflict);
         writeln!(out, "  {RED}! error{RED:#}   {}", Untrusted(&what).line())?;
@@ -315,7 +343,7 @@ fn line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::desired::{Digest, Id};
+    use crate::desired::{Digest, Id, Key};
 
     #[test]
     fn what_happens_is_never_cut() {
@@ -336,7 +364,7 @@ mod tests {
         };
         let shown = |columns| {
             let layout = Layout { layers: Layers::Words, width: Some(columns) };
-            let text = render_detailed(&plan, &BTreeMap::new(), layout, Timestamp::UNIX_EPOCH);
+            let text = Rows::new(&plan, layout).one(&plan.steps[0], None) + &tail(&plan);
             anstream::adapter::strip_str(&text).to_string()
         };
         let note = "from team-invite; the id stays, nothing is sent";

@@ -129,8 +129,9 @@ impl Detail {
         }
     }
 
-    /// The same, to be changed or taken.
-    pub fn changes_mut(&mut self) -> Option<&mut Changes> {
+    /// The same, taken out.
+    #[must_use]
+    pub fn into_changes(self) -> Option<Changes> {
         match self {
             Self::New(changes) | Self::Changed(changes) => Some(changes),
             Self::Unknown => None,
@@ -148,17 +149,6 @@ impl PartChange {
 }
 
 impl Changes {
-    /// Forgets the source of every body whose words tell what changes, but not how many lines: of 10,000 templates nobody holds it in vain.
-    pub fn forget_source(&mut self) {
-        for part in self.parts.iter_mut().filter(|part| !part.words.is_empty()) {
-            for hunk in &mut part.source {
-                hunk.lines.retain(|line| line.sign != Sign::Same);
-                hunk.lines.iter_mut().for_each(|line| line.text = String::new());
-                hunk.lines.shrink_to_fit();
-            }
-        }
-    }
-
     /// Whether nothing differs.
     #[must_use]
     pub fn is_empty(&self) -> bool {
