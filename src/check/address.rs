@@ -17,6 +17,8 @@ pub enum Target {
     Cid,
     /// `data:`
     Data,
+    /// `https://` and nothing after it.
+    Hostless,
     /// This machine, a private network, a file.
     Private,
     /// `mailto:`, `tel:`, an app's own scheme.
@@ -55,7 +57,11 @@ impl Target {
         if is_dynamic(host) {
             return target;
         }
-        if is_private(host) { Self::Private } else { target }
+        match host {
+            "" => Self::Hostless,
+            host if is_private(host) => Self::Private,
+            _ => target,
+        }
     }
 }
 
@@ -88,8 +94,10 @@ fn is_private(host: &str) -> bool {
     {
         return ip.is_loopback() || ip.is_private() || ip.is_link_local() || ip.is_unspecified();
     }
-    let last = &name[memchr::memrchr(b'.', name.as_bytes()).map_or(0, |at| at + 1)..];
-    last.eq_ignore_ascii_case("localhost") || last.len() < name.len() && last.eq_ignore_ascii_case("local")
+    // A name without a dot is one of a network of its own.
+    let Some(dot) = memchr::memrchr(b'.', name.as_bytes()) else { return true };
+    let last = &name[dot + 1..];
+    last.eq_ignore_ascii_case("localhost") || last.eq_ignore_ascii_case("local")
 }
 
 #[cfg(test)]
@@ -124,6 +132,13 @@ mod tests {
             ("http://[::1]/", Target::Private),
             ("file:///c:/x", Target::Private),
             ("https://10.example.com", Target::Https),
+            ("https://", Target::Hostless),
+            ("http://?x", Target::Hostless),
+            ("http://intranet/x", Target::Private),
+            ("https://user@build:8080", Target::Private),
+            ("https://{{host}}", Target::Https),
+            ("https://*|HOST|*/x", Target::Https),
+            ("https://example.com.", Target::Https),
         ] {
             assert_eq!(Target::of(address), target, "{address}");
         }

@@ -273,7 +273,8 @@ impl Amp {
         };
         let allowed = match Target::of(value) {
             _ if !loads && !links => return,
-            Target::Https | Target::Dynamic => true,
+            // The validator asks for no host.
+            Target::Https | Target::Hostless | Target::Dynamic => true,
             // The validator asks for the form only; a reader cannot reach it.
             Target::Private if scheme(&["https"]) || (links && scheme(&["http"])) => {
                 self.private.add(span.clone());

@@ -99,7 +99,7 @@ impl Images {
         let address = source.value.trim();
         match Target::of(address) {
             Target::Empty if may_be_empty => {}
-            Target::Empty | Target::Relative | Target::Private | Target::Anchor => {
+            Target::Empty | Target::Hostless | Target::Relative | Target::Private | Target::Anchor => {
                 self.relative.add(source.span.clone());
                 if self.relative_files.len() < MENDED {
                     self.relative_files.push((address.to_owned(), source.span));

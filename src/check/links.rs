@@ -111,10 +111,12 @@ impl Links {
     fn link(&mut self, tag: &Tag<'_>, href: &str, span: Range<usize>) {
         self.unsubscribe = self.unsubscribe || has_word(href, "unsub");
         let target = Target::of(href);
-        self.leading += usize::from(!matches!(target, Target::Empty | Target::Anchor | Target::Other));
+        let leads = !matches!(target, Target::Empty | Target::Hostless | Target::Anchor | Target::Other);
+        self.leading += usize::from(leads);
         match target {
             Target::Relative | Target::Private | Target::Cid => self.relative.add(span),
             Target::Empty => self.empty.add(tag.span.clone()),
+            Target::Hostless => self.empty.add(span),
             Target::Anchor if href.trim() == "#" => self.empty.add(span),
             Target::Http | Target::Https => {
                 if href.trim_start().get(..5).is_some_and(|start| start.eq_ignore_ascii_case("http:")) {

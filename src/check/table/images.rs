@@ -38,13 +38,13 @@ IMG_FORMAT "img-format" Warn Default
     right "<img src=\"https://example.com/logo.png\" alt=\"Logo\">"
     source "caniemail.com, image-svg"
 LINK_RELATIVE "link-relative" Error Default
-    "a link that is relative, or leads to localhost, a file or a private address"
+    "a link that is relative, or leads to localhost, a file, a private address or a host without a dot"
     why "It works on nobody's machine but the author's."
     wrong "<a href=\"/account\">Account</a>"
     right "<a href=\"https://example.com/account\">Account</a>"
     source "RFC 3986 §4.2"
 LINK_EMPTY "link-empty" Warn Default
-    "a link to `#` or to nothing"
+    "a link to `#`, to nothing, or to `https://` and no host"
     why "It is a placeholder that was forgotten. A mail with three of them and no other link is a design that nobody has wired up yet: there it is a note."
     wrong "<a href=\"#\">Account</a>"
     right "<a href=\"https://example.com/account\">Account</a>"
