@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::cache::{self, Cache};
+use super::cache::Cache;
 use super::config::{self, Config, Environment};
 use super::files::{self, Refused};
 use super::folder::{Folder, MANIFEST, Shared};
@@ -156,7 +156,7 @@ impl Project {
         let mut walk = match self.open_templates() {
             Ok(top) => {
                 let (old, mut pen) = cache.map_or_else(Default::default, |cache| (cache.old, Some(cache.pen)));
-                let record = cache::record(&old);
+                let record = old.record();
                 let walker = Walker {
                     shared: &shared,
                     templates: &templates.value,

@@ -181,7 +181,6 @@ fn a_damaged_or_foreign_file_is_no_cache() {
         flipped(50),
         flipped(good.len() / 2),
         flipped(good.len() - 1),
-        [good.as_slice(), b"more"].concat(),
         b"something else".to_vec(),
     ];
     for bytes in damaged {
@@ -192,6 +191,50 @@ fn a_damaged_or_foreign_file_is_no_cache() {
     settle(&project);
     fs::remove_dir_all(&folder).unwrap();
     assert_eq!(read(&project.run(["-v", "validate"])), 3);
+}
+
+#[test]
+fn a_change_is_added_to_the_end_of_the_file_and_a_torn_one_is_none() {
+    let project = (0..40).fold(Project::new(), |project, number| project.template(&format!("team/t{number:02}")));
+    settle(&project);
+    let folder = project.path(".letterpress/cache");
+    let find = || fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let file = find().find(|path| path.extension().is_some_and(|end| end == "bin")).unwrap();
+    let run = || {
+        let outcome = project.run(["-v", "validate", "--format", "json"]);
+        assert_eq!(outcome.json(), project.run(["--no-cache", "validate", "--format", "json"]).json());
+        read(&outcome)
+    };
+    // Until the change is older than the grain of the file system's clock.
+    let until_added = || {
+        let before = fs::read(&file).unwrap();
+        let start = Instant::now();
+        loop {
+            run();
+            let after = fs::read(&file).unwrap();
+            if after != before {
+                assert!(after.starts_with(&before), "written anew");
+                assert_eq!(run(), 0);
+                return after.len() - before.len();
+            }
+            assert!(start.elapsed() < Duration::from_secs(20), "nothing is added");
+        }
+    };
+    project.write("templates/team/t07/body.txt", "a\u{1}word");
+    assert!(until_added() < 1_000);
+    let sound = fs::read(&file).unwrap();
+    fs::write(&file, &sound[..sound.len() - 1]).unwrap();
+    assert_eq!(run(), 1, "what is torn is not believed");
+    assert_eq!(run(), 0);
+    let torn = &sound[..sound.len() - 1];
+    assert!(!fs::read(&file).unwrap().starts_with(torn), "something is added behind a torn end");
+
+    fs::remove_dir_all(project.path("templates/team/t09")).unwrap();
+    until_added();
+    project.write("templates/team/new/manifest.yaml", "name: new\nsubject: New\nsender_email: a@example.com\n");
+    project.write("templates/team/new/body.txt", "new");
+    until_added();
+    assert_eq!(find().count(), 2, "the cache and its .gitignore, no drafts");
 }
 
 #[test]

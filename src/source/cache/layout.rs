@@ -24,9 +24,9 @@ pub struct Record<'a> {
     /// The folders below, by name.
     pub below: Vec<Record<'a>>,
     /// The bytes without the folders below.
-    own: &'a [u8],
-    /// The bytes with the folders below.
-    whole: &'a [u8],
+    pub(super) own: &'a [u8],
+    /// The bytes with the folders below, where these are one run.
+    pub(super) whole: Option<&'a [u8]>,
 }
 
 /// A value and what it was made of.
@@ -72,7 +72,15 @@ impl<'a> Record<'a> {
             return None;
         }
         let start = *bytes;
-        let read = |rest: &[u8]| &start[..start.len() - rest.len()];
+        let (mut record, folders) = Self::own(bytes)?;
+        record.below = (0..folders).map(|_| Self::next(bytes, depth + 1)).collect::<Option<Vec<_>>>()?;
+        record.whole = Some(&start[..start.len() - bytes.len()]);
+        Some(record)
+    }
+
+    /// Reads a folder's own part, and how many folders are below.
+    pub(super) fn own(bytes: &mut &'a [u8]) -> Option<(Self, usize)> {
+        let start = *bytes;
         let name = std::str::from_utf8(sized(bytes)?).ok()?;
         let stamp = Stamp::read(bytes.split_off(..Stamp::BYTES)?.first_chunk()?);
         let folders = length(bytes)?;
@@ -81,9 +89,13 @@ impl<'a> Record<'a> {
             1 => Some(Value { touched: sized(bytes)?, bytes: sized(bytes)? }),
             _ => return None,
         };
-        let own = read(bytes);
-        let below = (0..folders).map(|_| Self::next(bytes, depth + 1)).collect::<Option<Vec<_>>>()?;
-        Some(Self { name, stamp, value, below, own, whole: read(bytes) })
+        let own = &start[..start.len() - bytes.len()];
+        Some((Self { name, stamp, value, below: Vec::new(), own, whole: None }, folders))
+    }
+
+    /// A folder of which nothing is remembered.
+    pub(super) fn unknown(name: &'a str) -> Self {
+        Self { name, stamp: Stamp::NEVER, value: None, below: Vec::new(), own: &[], whole: None }
     }
 
     /// The record of a folder directly below.
@@ -96,14 +108,13 @@ impl<'a> Record<'a> {
     /// The record again, after the folders below were looked at.
     #[must_use]
     pub fn again(&self, below: Vec<Kept<'a>>) -> Kept<'a> {
-        let same = |(kept, record): (&Kept<'_>, &Self)| match kept {
-            Kept::Same(bytes) => bytes.len() == record.whole.len(),
-            _ => false,
-        };
-        if below.len() == self.below.len() && below.iter().zip(&self.below).all(same) {
-            Kept::Same(self.whole)
-        } else {
-            Kept::Below(self.own, below)
+        // A folder that is gone, or cannot be looked into, under one that looks as it did.
+        if below.len() != self.below.len() || !below.iter().all(Kept::is_known) {
+            return Kept::Nothing;
+        }
+        match self.whole {
+            Some(whole) if below.iter().all(|kept| matches!(kept, Kept::Same(_))) => Kept::Same(whole),
+            _ => Kept::Below(self.own, below),
         }
     }
 }
@@ -151,26 +162,41 @@ impl Kept<'_> {
                 out.extend_from_slice(own);
                 below.iter().for_each(|kept| kept.write(out));
             }
-            Self::New { name, stamp, value, below } => {
-                put(out, name.as_bytes());
-                out.extend_from_slice(&stamp.bytes());
-                let known = below.iter().filter(|kept| kept.is_known()).count();
-                out.extend_from_slice(&u32::try_from(known).unwrap_or(u32::MAX).to_le_bytes());
-                match value {
-                    None => out.push(0),
-                    Some((touched, value)) => {
-                        out.push(1);
-                        put(out, touched);
-                        put(out, value);
-                    }
-                }
+            Self::New { below, .. } => {
+                self.write_own(out);
                 below.iter().for_each(|kept| kept.write(out));
             }
         }
     }
+
+    /// Writes the own part of a folder that was read again.
+    pub(super) fn write_own(&self, out: &mut Vec<u8>) {
+        let Self::New { name, stamp, value, below } = self else { return };
+        put(out, name.as_bytes());
+        out.extend_from_slice(&stamp.bytes());
+        let known = below.iter().filter(|kept| kept.is_known()).count();
+        out.extend_from_slice(&u32::try_from(known).unwrap_or(u32::MAX).to_le_bytes());
+        match value {
+            None => out.push(0),
+            Some((touched, value)) => {
+                out.push(1);
+                put(out, touched);
+                put(out, value);
+            }
+        }
+    }
+
+    /// The folder's name; nothing where there is no record.
+    pub(super) fn name(&self) -> Option<&str> {
+        match self {
+            Self::Nothing => None,
+            Self::Same(bytes) | Self::Below(bytes, _) => std::str::from_utf8(sized(&mut &**bytes)?).ok(),
+            Self::New { name, .. } => Some(name),
+        }
+    }
 }
 
-fn put(out: &mut Vec<u8>, bytes: &[u8]) {
+pub(super) fn put(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(&u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes());
     out.extend_from_slice(bytes);
 }
@@ -180,7 +206,7 @@ fn length(bytes: &mut &[u8]) -> Option<usize> {
     usize::try_from(length).ok()
 }
 
-fn sized<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+pub(super) fn sized<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let length = length(bytes)?;
     bytes.split_off(..length)
 }
