@@ -32,6 +32,8 @@ pub struct Links {
     operators: Places,
     /// The first different web addresses.
     pub web: BTreeSet<String>,
+    /// The first different addresses that are filled in later, in lower case.
+    pub tagged: BTreeSet<String>,
 }
 
 impl Subject for Links {
@@ -125,6 +127,9 @@ impl Links {
                 if self.web.len() < KEPT {
                     self.web.insert(href.trim().to_owned());
                 }
+            }
+            Target::Dynamic if self.tagged.len() < KEPT => {
+                self.tagged.insert(href.trim().to_lowercase());
             }
             Target::Anchor | Target::Dynamic | Target::Data | Target::Other => {}
         }

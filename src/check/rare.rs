@@ -1,5 +1,6 @@
 //! Words that are rare in a mail and that several rules look for: one pass over a body finds which of them there are.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use aho_corasick::packed::Searcher;
@@ -17,13 +18,13 @@ pub struct Rare {
 }
 
 /// The words that [`placeholder`] looks for.
-const PLACEHOLDERS: [&str; 4] = ["ipsum", "IPSUM", "TODO:", "FIXME"];
+const PLACEHOLDERS: [&str; 5] = ["ipsum", "Ipsum", "IPSUM", "TODO:", "FIXME"];
 
 /// Looks for all of them at once. Nothing on a processor without vectors.
 static ALL: LazyLock<Option<Searcher>> =
     LazyLock::new(|| Searcher::new(PLACEHOLDERS.into_iter().chain(["cid:", "var(--"])));
 
-static EACH: LazyLock<[Finder<'static>; 4]> = LazyLock::new(|| PLACEHOLDERS.map(Finder::new));
+static EACH: LazyLock<[Finder<'static>; 5]> = LazyLock::new(|| PLACEHOLDERS.map(Finder::new));
 
 impl Rare {
     /// Looks through a body.
@@ -34,8 +35,8 @@ impl Rare {
         let mut rare = Self { placeholder: usize::MAX, cid: false, variable: false };
         for found in all.find_iter(html) {
             match found.pattern().as_usize() {
-                4 => rare.cid = true,
-                5 => rare.variable = true,
+                5 => rare.cid = true,
+                6 => rare.variable = true,
                 _ => rare.placeholder = rare.placeholder.min(found.start()),
             }
         }
@@ -43,18 +44,19 @@ impl Rare {
     }
 }
 
-/// A word that was meant to be replaced.
+/// A word that was meant to be replaced, and its bytes.
 #[must_use]
-pub fn placeholder(text: &str) -> Option<&'static str> {
+pub fn placeholder(text: &str) -> Option<(&'static str, Range<usize>)> {
     let bytes = text.as_bytes();
-    let [ipsum, upper, todo, fixme] = &*EACH;
+    let [words @ .., todo, fixme] = &*EACH;
     // The rarer of the two words is looked for first.
-    for ipsum in [ipsum, upper] {
-        let before = |at: usize| at.checked_sub(6).and_then(|from| bytes.get(from..at));
+    for ipsum in words {
+        let lorem = |at: &usize| at.checked_sub(6).and_then(|from| bytes.get(from..*at));
         let mut places = ipsum.find_iter(bytes);
-        if places.any(|at| before(at).is_some_and(|word| word.eq_ignore_ascii_case(b"lorem "))) {
-            return Some("lorem ipsum");
+        if let Some(at) = places.find(|at| lorem(at).is_some_and(|word| word.eq_ignore_ascii_case(b"lorem "))) {
+            return Some(("lorem ipsum", at - 6..at + 5));
         }
     }
-    [(todo, "TODO:"), (fixme, "FIXME")].into_iter().find(|(word, _)| word.find(bytes).is_some()).map(|(_, name)| name)
+    let found = |word: &Finder<'_>| word.find(bytes).map(|at| at..at + word.needle().len());
+    [(todo, "TODO:"), (fixme, "FIXME")].into_iter().find_map(|(word, name)| Some((name, found(word)?)))
 }

@@ -311,12 +311,11 @@ fn names<'a>(folder: &'a Folder, parts: &[Part<'a>], ported: bool, findings: &mu
                 used.insert(meant);
             }
         }
-        let more = match others - 1 {
-            0 => String::new(),
-            1 => " (nor is 1 other name)".to_owned(),
-            others => format!(" (nor are {others} other names)"),
+        let message = match others - 1 {
+            0 => format!("`{{{{{name}}}}}` is not declared"),
+            1 => format!("`{{{{{name}}}}}` and 1 other name are not declared"),
+            more => format!("`{{{{{name}}}}}` and {more} other names are not declared"),
         };
-        let message = format!("`{{{{{name}}}}}` is not declared{more}");
         let meant = typos.get(name).copied();
         let help = meant.map_or_else(
             || format!("add `variables: [{name}]`, or a value to `global_replacements`"),

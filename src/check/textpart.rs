@@ -18,10 +18,9 @@ pub fn check(folder: &Folder, links: Option<&Links>, derived: &str, engine: Engi
     match (&folder.plaintext, &folder.html) {
         (None, Some(html)) => missing(folder, &html.path, derived, engine, findings),
         (Some(text), _) => {
-            if let Some(what) = rare::placeholder(&text.sent) {
-                let at = text.sent.to_lowercase().find(&what.to_lowercase()).unwrap_or(0);
+            if let Some((what, bytes)) = rare::placeholder(&text.sent) {
                 let message = format!("`{what}` was meant to be replaced");
-                findings.push(Diagnostic::new(&table::PLACEHOLDER_LEFT, text.at(at..at + what.len()), message));
+                findings.push(Diagnostic::new(&table::PLACEHOLDER_LEFT, text.at(bytes), message));
             }
             let rule = &table::PLAINTEXT_QUALITY;
             if let Some(at) = markup(&text.sent) {
@@ -29,7 +28,7 @@ pub fn check(folder: &Folder, links: Option<&Links>, derived: &str, engine: Engi
             } else if let Some(links) = links
                 && !links.web.is_empty()
                 && links.web.len() <= FEW_LINKS
-                && !links.web.iter().any(|link| text.sent.contains(start(link)))
+                && !shows(&text.sent, links)
             {
                 let message = "the plain text has none of the html's links";
                 let first = links.web.first().cloned().unwrap_or_default();
@@ -41,9 +40,15 @@ pub fn check(folder: &Folder, links: Option<&Links>, derived: &str, engine: Engi
     }
 }
 
-/// A link up to its query: the plain text may carry other parameters.
-fn start(link: &str) -> &str {
-    link.split(['?', '#']).next().unwrap_or(link).trim_end_matches('/')
+/// Whether a text has one of some links. It may write them as people do: without the scheme, `www.` or the query.
+fn shows(text: &str, links: &Links) -> bool {
+    let text = text.to_lowercase();
+    let bare = |link: &str| {
+        let link = link.split(['?', '#']).next().unwrap_or(link).trim_end_matches('/').to_lowercase();
+        let link = link.split_once("://").map_or(link.as_str(), |(_, rest)| rest);
+        link.strip_prefix("www.").unwrap_or(link).to_owned()
+    };
+    links.web.iter().any(|link| text.contains(&bare(link))) || links.tagged.iter().any(|link| text.contains(link))
 }
 
 /// Where a text has an element of html. `<https://…>` and `a < b` are text.
@@ -100,7 +105,7 @@ fn subject(folder: &Folder, findings: &mut Findings<'_>) {
     } else if text.contains(bidi) {
         findings.at(rule, folder, &subject.place, "the subject has bidirectional controls");
     }
-    if let Some(what) = rare::placeholder(text) {
+    if let Some((what, _)) = rare::placeholder(text) {
         let message = format!("`{what}` was meant to be replaced");
         findings.at(&table::PLACEHOLDER_LEFT, folder, &subject.place, message);
     }

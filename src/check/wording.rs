@@ -165,12 +165,14 @@ impl Subject for Wording {
             return;
         }
         if (span.end > self.word || text.len() != span.len())
-            && let Some(what) = placeholder(text)
+            && let Some((what, bytes)) = placeholder(text)
         {
             if self.placeholders.is_empty() {
                 self.placeholder = what;
             }
-            self.placeholders.add(span.clone());
+            let as_written = text.len() == span.len();
+            let word = span.start + bytes.start..span.start + bytes.end;
+            self.placeholders.add(if as_written { word } else { span.clone() });
         }
         self.seen_words = self.seen_words || text.chars().any(char::is_alphanumeric);
         while let Some(tag) = self.tags.get(self.passed).filter(|tag| **tag < span.end) {

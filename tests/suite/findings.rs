@@ -288,6 +288,31 @@ fn a_column_is_that_of_the_file_also_in_a_line_that_is_shown_in_part() {
 }
 
 #[test]
+fn a_placeholder_is_found_where_it_stands() {
+    let project = Project::new().template("welcome");
+    project.write("templates/welcome/body.html", "<p>Hello &amp; bye</p>\n<h1>İ Lorem Ipsum</h1>");
+    project.write("templates/welcome/body.txt", "İİİ, a LOREM IPSUM text and\nmore\n");
+    let outcome = project.run(["validate", "--format", "concise"]).exits(0);
+    outcome.stdout_has("body.html:2:7: warn[placeholder-left]").stdout_has("body.txt:1:8: warn[placeholder-left]");
+}
+
+#[test]
+fn a_plain_text_may_write_a_link_as_people_do() {
+    let project = Project::new().template("welcome");
+    let manifest = project.read("templates/welcome/manifest.yaml");
+    project.write("templates/welcome/manifest.yaml", format!("{manifest}variables: [link]\n"));
+    let html = "<p>Hello <a href=\"https://www.example.com/A?utm=1\">a</a> <a href=\"{{link}}\">b</a></p>";
+    project.write("templates/welcome/body.html", html);
+    for (text, quiet) in
+        [("example.com/a", true), ("HTTPS://EXAMPLE.COM/a#x", true), ("{{link}}", true), ("{{link|x}}", false)]
+    {
+        project.write("templates/welcome/body.txt", format!("Hello, see {text}.\n"));
+        let outcome = project.run(["validate", "--format", "concise"]).exits(0);
+        assert_eq!(!outcome.stdout.contains("plaintext-quality"), quiet, "{text}: {outcome}");
+    }
+}
+
+#[test]
 fn a_design_that_is_not_wired_up_gets_a_note() {
     let project = Project::new().template("welcome");
     for (links, said) in [
@@ -341,7 +366,7 @@ fn a_misspelt_tag_is_one_finding() {
     let found = write("", "{{name}} {{code}}", "{{name}} {{code}}");
     let said: Vec<_> =
         found.iter().map(|f| (f["severity"].as_str().unwrap(), f["message"].as_str().unwrap())).collect();
-    assert_eq!(said, [("info", "`{{name}}` is not declared (nor is 1 other name)")]);
+    assert_eq!(said, [("info", "`{{name}}` and 1 other name are not declared")]);
     // What differs indeed is still said on both sides.
     let found = write("variables: [name, order]\n", "{{name}}", "{{order}}");
     assert_eq!(found.len(), 2, "{found:?}");
