@@ -22,6 +22,8 @@ pub struct Structure {
     open: Vec<(usize, Range<usize>)>,
     names: String,
     too_deep: bool,
+    /// How many drawings are open in each other: there `<path/>` is closed, and nothing is judged.
+    drawings: usize,
     unbalanced: Places,
     unbalanced_name: String,
     stray: bool,
@@ -76,6 +78,11 @@ impl Subject for Structure {
         if stands_alone(name) {
             return;
         }
+        let drawing = matches!(name, "svg" | "math");
+        self.drawings += usize::from(drawing);
+        if self.drawings > usize::from(drawing) {
+            return;
+        }
         if self.open.len() >= DEPTH {
             self.too_deep = true;
         } else {
@@ -115,6 +122,15 @@ impl Subject for Structure {
         }
         if stands_alone(name) || self.too_deep {
             return;
+        }
+        if self.drawings > 0 {
+            let drawing = matches!(name, "svg" | "math");
+            self.drawings -= usize::from(drawing);
+            if self.drawings > 0 && (drawing || !(0..self.open.len()).any(|at| self.open_name(at) == name)) {
+                return;
+            }
+            // What is around a drawing ends it.
+            self.drawings = 0;
         }
         match (0..self.open.len()).rev().find(|at| self.open_name(*at) == name) {
             Some(at) => {
@@ -177,7 +193,7 @@ impl Subject for Structure {
 
 impl Structure {
     fn meta(&mut self, tag: &Tag<'_>) {
-        let utf8 = |text: &str| text.to_ascii_lowercase().replace(' ', "").contains("utf-8");
+        let utf8 = |text: &str| text.to_ascii_lowercase().replace([' ', '-'], "").contains("utf8");
         self.charset |= utf8(tag.value("charset"));
         let declares = tag.value("http-equiv").eq_ignore_ascii_case("content-type");
         self.charset |= declares && utf8(tag.value("content"));
