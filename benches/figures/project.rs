@@ -98,6 +98,25 @@ impl Project {
         fs::write(&body, format!("{first}\n\nChange {round}\n")).unwrap();
     }
 
+    /// Adds a sentence to both bodies of every template, or takes it out again.
+    pub fn word(&self, is_there: bool) {
+        const WORD: &str = "This is new. ";
+        let bodies = [("body.html", "<p style=\"margin:0 0 12px 0\">"), ("body.txt", "Hello {{first_name}},\n\n")];
+        for team in fs::read_dir(self.folder.join("templates")).unwrap() {
+            for template in fs::read_dir(team.unwrap().path()).unwrap() {
+                let template = template.unwrap().path();
+                for (name, before) in bodies {
+                    let body = template.join(name);
+                    let mut text = fs::read_to_string(&body).unwrap().replace(WORD, "");
+                    if is_there {
+                        text = text.replacen(before, &format!("{before}{WORD}"), 1);
+                    }
+                    fs::write(body, text).unwrap();
+                }
+            }
+        }
+    }
+
     /// Runs until the stat cache takes every file for unchanged: those that changed in the last two seconds are read again.
     pub fn settle(&self) {
         std::thread::sleep(Duration::from_millis(2100));

@@ -30,6 +30,7 @@ pub const ROWS: &[Row] = &[
     ("changed", "validate of one changed folder", changed),
     ("latency", "apply of 1,000 new templates to a service that answers in 50 ms", latency),
     ("status", "apply of 10,000 new templates; unchanged validate and plan against `git status`", status),
+    ("plans", "plan of 10,000 changed templates in each form: memory", plans),
     ("heavy", "apply of 200 templates with 7 MB each", heavy),
     ("bucket", "apply of 1,000 new templates, state in a bucket that takes 50 ms against state in a folder", bucket),
     ("journal", "10,000 creates written down in a folder, nothing else", journal_row),
@@ -187,6 +188,26 @@ fn status(bench: &Bench) -> Vec<Line> {
         Line::new("memory of that plan", 80.0, plan.memory, " MB", "10,000 templates live".to_owned()),
         Line::new("`plan` after one change", 30.0, one, " ms over no-op", "that template and the cache".to_owned()),
     ]
+}
+
+/// Every template has another sentence in its html and in its text than what was applied.
+fn plans(bench: &Bench) -> Vec<Line> {
+    let mut project = bench.project(10_000);
+    let service = Service::start(&bench.letterpress, 0, 10_000);
+    project.word(false);
+    project.connect(&service);
+    project.task(&["apply", "--yes"]).run();
+    project.word(true);
+    project.settle();
+    let forms = ["text", "markdown", "json", "html"];
+    let tasks = forms.map(|form| project.task(&["plan", "--format", form]));
+    let costs = medians(bench.rounds, tasks.each_ref());
+    project.word(false);
+    let line = |(form, cost): (&str, Cost)| {
+        let detail = format!("{:.1} s, {:.1} s of CPU", cost.wall, cost.cpu);
+        Line::new(format!("memory of `plan --format {form}` of 10,000 changed"), 80.0, cost.memory, " MB", detail)
+    };
+    forms.into_iter().zip(costs).map(line).collect()
 }
 
 fn heavy(bench: &Bench) -> Vec<Line> {
