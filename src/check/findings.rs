@@ -57,6 +57,12 @@ impl Levels {
         }
     }
 
+    /// What a finding weighs that is worth a note by default. Whoever set its rule decides about it, too.
+    #[must_use]
+    pub fn note(&self, rule: &Rule) -> Severity {
+        if self.lint.contains_key(rule.name) { rule.severity } else { Severity::Info }
+    }
+
     /// Whether findings of a rule could be shown at all.
     #[must_use]
     pub fn on(&self, rule: &Rule) -> bool {
@@ -90,6 +96,12 @@ impl<'a> Findings<'a> {
     #[must_use]
     pub fn on(&self, rule: &Rule) -> bool {
         self.levels.on(rule)
+    }
+
+    /// See [`Levels::note`].
+    #[must_use]
+    pub fn note(&self, rule: &Rule) -> Severity {
+        self.levels.note(rule)
     }
 
     /// Adds a finding, unless its rule is off.

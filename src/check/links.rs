@@ -7,7 +7,7 @@ use super::address::Target;
 use super::findings::{Findings, Places};
 use super::markup::{Subject, Tag};
 use super::table;
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::Diagnostic;
 use crate::source::Text;
 
 /// Hosts and paths of the html's links that are kept to look for in the plain text.
@@ -147,7 +147,7 @@ impl Links {
         if let Some(first) = &self.empty.first {
             let finding = Diagnostic::new(&table::LINK_EMPTY, text.at(first.clone()), "this link has no target");
             let unwired = self.leading == 0 && self.empty.count >= UNWIRED;
-            let severity = if unwired { Severity::Info } else { table::LINK_EMPTY.severity };
+            let severity = if unwired { findings.note(&table::LINK_EMPTY) } else { table::LINK_EMPTY.severity };
             findings.push(finding.severity(severity).count(self.empty.count));
         }
         findings

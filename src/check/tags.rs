@@ -9,7 +9,7 @@ use super::table;
 use super::verdict::{Contract, Variable};
 use super::wording::Wording;
 use crate::desired::tags::{self, Engine, Foreign, Outside, Parsed, Tag};
-use crate::diagnostic::{Diagnostic, Edit, Location, Severity};
+use crate::diagnostic::{Diagnostic, Edit, Location};
 use crate::source::{File, Folder, Spot, Text, closest};
 
 /// Which engine the template asks for.
@@ -284,7 +284,8 @@ fn names<'a>(folder: &'a Folder, parts: &[Part<'a>], ported: bool, findings: &mu
     let mut typos = Typos::new();
     let mut reported: BTreeSet<&str> = BTreeSet::new();
     let declared = declared(folder);
-    let severity = if declared.is_empty() { Severity::Info } else { table::TAG_UNDECLARED.severity };
+    let rule = &table::TAG_UNDECLARED;
+    let severity = if declared.is_empty() { findings.note(rule) } else { rule.severity };
     let mut used: BTreeSet<&str> = BTreeSet::new();
     for part in parts {
         let block = part.parsed.foreign.iter().any(|(kind, _)| matches!(kind, Foreign::Block | Foreign::Go));
@@ -321,9 +322,9 @@ fn names<'a>(folder: &'a Folder, parts: &[Part<'a>], ported: bool, findings: &mu
             || format!("add `variables: [{name}]`, or a value to `global_replacements`"),
             |word| format!("did you mean `{{{{{word}}}}}`?"),
         );
-        let severity = if meant.is_some() { table::TAG_UNDECLARED.severity } else { severity };
+        let severity = if meant.is_some() { rule.severity } else { severity };
         let location = place(folder, part, undeclared[0].1.clone());
-        let finding = Diagnostic::new(&table::TAG_UNDECLARED, location, message).count(undeclared.len());
+        let finding = Diagnostic::new(rule, location, message).count(undeclared.len());
         findings.push(finding.severity(severity).help(help));
     }
     // A name that cannot be one has its finding already.

@@ -327,6 +327,12 @@ fn a_design_that_is_not_wired_up_gets_a_note() {
         project.write("templates/welcome/body.html", format!("<p>Hello {links}</p>"));
         project.run(["validate", "--format", "concise"]).exits(0).stdout_has(&format!(" {said}[link-empty]"));
     }
+    // Whoever sets a rule decides about its notes, too.
+    let config = project.read("letterpress.toml");
+    project.write("letterpress.toml", format!("{config}[lint]\nlink-empty = \"error\"\ntag-undeclared = \"error\"\n"));
+    project.write("templates/welcome/body.html", "<p>Hello {{name}}</p>".to_owned() + &"<a href=\"#\">x</a>".repeat(3));
+    let outcome = project.run(["validate", "--format", "concise"]).exits(3);
+    outcome.stdout_has(" error[link-empty]").stdout_has(" error[tag-undeclared]");
 }
 
 #[test]
