@@ -13,6 +13,7 @@
     missing_docs
 )]
 
+mod apply;
 #[path = "../../tests/suite/bucket.rs"]
 #[allow(dead_code)]
 mod bucket;
@@ -56,6 +57,7 @@ fn main() {
     }
     let letterpress = PathBuf::from(env!("CARGO_BIN_EXE_letterpress"));
     let work = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/figures");
+    project::clear(&work);
     let bench = Bench { letterpress, work, rounds };
     let mut lines = Vec::new();
     for (name, _, row) in rows::ROWS {

@@ -10,6 +10,14 @@ use super::corpus;
 use super::process::Task;
 use super::service::Service;
 
+/// Where the states of earlier runs wait to be removed.
+const OLD: &str = "old";
+
+/// Removes what earlier runs left.
+pub fn clear(work: &Path) {
+    let _ = fs::remove_dir_all(work.join(OLD));
+}
+
 /// A project in a folder, with the program that works on it.
 pub struct Project {
     pub folder: PathBuf,
@@ -69,6 +77,19 @@ impl Project {
         fs::write(self.folder.join("letterpress.toml"), config).unwrap();
     }
 
+    /// Has so many environments, the first of them the default.
+    pub fn environments(&self, count: usize) {
+        let mut config = String::from("environment = \"bench\"\n\n[environments.bench]\nbase_url = \"sandbox\"\n");
+        for number in 1..count {
+            let environment = format!(
+                "\n[environments.customer-{number}]\nbase_url = \"https://customer-{number}.example.com\"\n\
+                 defaults = {{ sender_email = \"mail@customer-{number}.example.com\" }}\n"
+            );
+            config.push_str(&environment);
+        }
+        fs::write(self.folder.join("letterpress.toml"), config).unwrap();
+    }
+
     /// Keeps its state in a bucket from the next [`Project::connect`] on.
     pub fn keep_in(&mut self, bucket: &Bucket) {
         self.state = bucket.place("bench");
@@ -77,7 +98,10 @@ impl Project {
 
     /// Points it at a service that has nothing yet.
     pub fn connect(&mut self, service: &Service) {
-        let _ = fs::remove_dir_all(self.folder.join(".letterpress"));
+        // Removed when nothing is measured: a file system looks past inodes that were freed a moment ago, which makes new files slow.
+        let old = self.folder.with_file_name(OLD).join(service.key.as_str());
+        fs::create_dir_all(old.parent().unwrap()).unwrap();
+        let _ = fs::rename(self.folder.join(".letterpress"), old);
         self.configure(&service.url);
         self.key.clone_from(&service.key);
         self.task(&["state", "init"]).run();

@@ -3,13 +3,11 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::bucket::{Bucket, Fate, Honesty};
-use super::hash;
-use super::journal;
 use super::process::{Cost, Task, median, medians};
 use super::project::Project;
 use super::service::Service;
 use super::table::Line;
+use super::{apply, hash};
 
 /// What every row is given.
 pub struct Bench {
@@ -28,23 +26,36 @@ pub const ROWS: &[Row] = &[
     ("peers", "uncached validate against `b3sum` and `rg`, where they are installed", peers),
     ("growth", "uncached validate of 1,000 and 10,000 folders", growth),
     ("changed", "validate of one changed folder", changed),
-    ("latency", "apply of 1,000 new templates to a service that answers in 50 ms", latency),
+    ("environments", "unchanged validate with 1,000 environments against one", environments),
+    ("latency", "apply of new templates to a service that answers in 0, 50 and 200 ms, and with 429s", apply::latency),
     ("status", "apply of 10,000 new templates; unchanged validate and plan against `git status`", status),
     ("plans", "plan of 10,000 changed templates in each form: memory", plans),
-    ("heavy", "apply of 200 templates with 7 MB each", heavy),
-    ("bucket", "apply of 1,000 new templates, state in a bucket that takes 50 ms against state in a folder", bucket),
-    ("journal", "10,000 creates written down in a folder, nothing else", journal_row),
+    ("heavy", "apply of 200 templates with 7 MB each", apply::heavy),
+    (
+        "bucket",
+        "apply of 1,000 new templates, state in a bucket that takes 50 ms against state in a folder",
+        apply::bucket,
+    ),
+    ("entries", "a state of 1,000 and of 10,000 entries in a bucket that takes 200 ms", apply::entries),
+    ("journal", "10,000 creates written down in a folder, nothing else", apply::journal),
     ("sandbox", "creates a second of the built-in service", sandbox),
     ("large", "100,000 folders", large),
 ];
 
 impl Bench {
-    fn project(&self, count: usize) -> Project {
+    /// A project of so many templates.
+    pub fn project(&self, count: usize) -> Project {
         Project::new(&self.work, &self.letterpress, count)
+    }
+
+    /// Where corpora are kept, made.
+    pub fn work_folder(&self) -> PathBuf {
+        std::fs::create_dir_all(&self.work).unwrap();
+        self.work.clone()
     }
 }
 
-fn ratio(a: Cost, b: Cost) -> f64 {
+pub fn ratio(a: Cost, b: Cost) -> f64 {
     a.wall / b.wall
 }
 
@@ -58,13 +69,6 @@ fn start(bench: &Bench) -> Vec<Line> {
     let git = Task::new(&bench.work_folder(), "git", &["--version"]);
     let [ours, git] = medians(bench.rounds * 6, [&ours, &git]);
     vec![Line::new("start", 2.0, ratio(ours, git), "× `git --version`", versus(ours, git))]
-}
-
-impl Bench {
-    fn work_folder(&self) -> PathBuf {
-        std::fs::create_dir_all(&self.work).unwrap();
-        self.work.clone()
-    }
 }
 
 fn hasher(project: &Project) -> Task {
@@ -87,23 +91,26 @@ fn validate(bench: &Bench) -> Vec<Line> {
     ]
 }
 
-/// The programs that people know, one process per core.
+/// The programs that people know: as they are called, and one process per core.
 fn peers(bench: &Bench) -> Vec<Line> {
     let project = bench.project(10_000);
     let ours = project.task(&["validate", "-q", "--no-cache"]);
     let installed = |name: &str| Command::new(name).arg("--version").output().is_ok();
-    let spread = |command: &str| {
-        let script = format!("find templates -type f -print0 | xargs -0 -n 1000 -P \"$(nproc)\" {command}");
+    let over_all = |xargs: &str, command: &str| {
+        let script = format!("find templates -type f -print0 | xargs -0 {xargs} {command}");
         Task::new(&project.folder, "sh", &["-c", &script])
     };
     let mut lines = Vec::new();
-    for (name, task) in [("b3sum", spread("b3sum")), ("rg", spread("rg --count --text --fixed-strings '{{' --"))] {
-        if installed(name) {
-            let [ours, peer] = medians(bench.rounds, [&ours, &task]);
-            let work = format!("`validate` of 10,000, nothing cached, against `{name}`");
-            lines.push(Line::new(work, 1.5, ratio(ours, peer), "×", versus(ours, peer)));
-        } else {
+    for (name, command) in [("b3sum", "b3sum --"), ("rg", "rg --count --text --fixed-strings '{{' --")] {
+        if !installed(name) {
             eprintln!("  `{name}` is not installed");
+            continue;
+        }
+        let (once, spread) = (over_all("-n 100000", command), over_all("-n 1000 -P \"$(nproc)\"", command));
+        let [ours, once, spread] = medians(bench.rounds, [&ours, &once, &spread]);
+        for (peer, how) in [(once, "one call with every file"), (spread, "a process per core")] {
+            let work = format!("`validate` of 10,000, nothing cached, against `{name}`, {how}");
+            lines.push(Line::new(work, 1.5, ratio(ours, peer), "×", versus(ours, peer)));
         }
     }
     lines
@@ -136,24 +143,28 @@ fn changed(bench: &Bench) -> Vec<Line> {
     ]
 }
 
-fn latency(bench: &Bench) -> Vec<Line> {
-    let mut project = bench.project(1_000);
-    let service = Service::start(&bench.letterpress, 50, 10_000);
-    project.connect(&service);
-    let cost = project.task(&["apply", "--yes"]).run();
-    let requests = service.requests();
-    let ideal = requests as f64 * 0.05 / 16.0;
-    let detail = format!("{requests} requests in {:.2} s; ideal {ideal:.2} s", cost.wall);
-    vec![Line::new("`apply` of 1,000 new at 50 ms and 16 at once", 1.1, cost.wall / ideal, "× ideal", detail)]
+/// One monorepo for a thousand customers.
+fn environments(bench: &Bench) -> Vec<Line> {
+    let project = bench.project(1_000);
+    let run = |count: usize| {
+        project.environments(count);
+        project.settle();
+        let [validate, start] =
+            medians(bench.rounds, [&project.task(&["validate", "-q"]), &project.task(&["--version"])]);
+        (validate.wall - start.wall) * 1000.0
+    };
+    let (one, thousand) = (run(1), run(1_000));
+    let detail = format!("{thousand:.1} ms over start against {one:.1} ms with one");
+    vec![Line::told("what 1,000 environments add to `validate`", thousand - one, " ms", detail)]
 }
 
 fn status(bench: &Bench) -> Vec<Line> {
     let mut small = bench.project(1_000);
-    let first = Service::start(&bench.letterpress, 0, 10_000);
+    let first = Service::start(&bench.letterpress, "", 10_000);
     small.connect(&first);
     let thousand = small.task(&["apply", "--yes"]).run();
     let mut project = bench.project(10_000);
-    let service = Service::start(&bench.letterpress, 0, 10_000);
+    let service = Service::start(&bench.letterpress, "", 10_000);
     project.connect(&service);
     let all = project.task(&["apply", "--yes"]).run();
     let before = service.requests();
@@ -193,7 +204,7 @@ fn status(bench: &Bench) -> Vec<Line> {
 /// Every template has another sentence in its html and in its text than what was applied.
 fn plans(bench: &Bench) -> Vec<Line> {
     let mut project = bench.project(10_000);
-    let service = Service::start(&bench.letterpress, 0, 10_000);
+    let service = Service::start(&bench.letterpress, "", 10_000);
     project.word(false);
     project.connect(&service);
     project.task(&["apply", "--yes"]).run();
@@ -210,49 +221,8 @@ fn plans(bench: &Bench) -> Vec<Line> {
     forms.into_iter().zip(costs).map(line).collect()
 }
 
-fn heavy(bench: &Bench) -> Vec<Line> {
-    let mut project = Project::heavy(&bench.work, &bench.letterpress, 200, 7_000_000);
-    let service = Service::start(&bench.letterpress, 0, 10_000);
-    project.connect(&service);
-    let cost = project.task(&["apply", "--yes"]).run();
-    let detail = format!("{:.1} s, {:.1} s of CPU", cost.wall, cost.cpu);
-    vec![Line::new("memory of `apply` of 200 × 7 MB", 120.0, cost.memory, " MB", detail)]
-}
-
-/// The same apply twice; the store answers every call after 50 ms, the service every template call.
-fn bucket(bench: &Bench) -> Vec<Line> {
-    let apply = |project: &mut Project| {
-        let service = Service::start(&bench.letterpress, 50, 10_000);
-        project.connect(&service);
-        project.task(&["apply", "--yes"]).run()
-    };
-    let folder = apply(&mut bench.project(1_000));
-    let store = Bucket::start(Honesty::Atomic);
-    store.judge(|_, _, _| Fate::Slow(50));
-    let mut project = bench.project(1_000);
-    project.keep_in(&store);
-    let bucket = apply(&mut project);
-    let detail = format!("{:.2} s against {:.2} s; {} storage calls", bucket.wall, folder.wall, store.requests());
-    vec![Line::new(
-        "`apply` of 1,000 new, state in a bucket at 50 ms",
-        1.3,
-        ratio(bucket, folder),
-        "× a folder",
-        detail,
-    )]
-}
-
-fn journal_row(bench: &Bench) -> Vec<Line> {
-    let folder = tempfile::tempdir_in(bench.work_folder()).unwrap();
-    let (program, place) = (std::env::current_exe().unwrap(), folder.path().join("state"));
-    let words = journal::arguments(&place, 10_000);
-    let cost = Task::new(folder.path(), program, &words.each_ref().map(String::as_str)).run();
-    let detail = format!("user and system; {:.1} s with the disk's", cost.wall);
-    vec![Line::new("the journal of 10,000 creates in a folder", 5.0, cost.cpu, " s of CPU", detail)]
-}
-
 fn sandbox(bench: &Bench) -> Vec<Line> {
-    let rates = (0..bench.rounds).map(|_| Service::start(&bench.letterpress, 0, 10_000).creates_per_second(6_000, 16));
+    let rates = (0..bench.rounds).map(|_| Service::start(&bench.letterpress, "", 10_000).creates_per_second(6_000, 16));
     let line = Line::new("small creates", 2000.0, median(rates), " a second", "16 connections, one machine".to_owned());
     vec![line.at_least()]
 }

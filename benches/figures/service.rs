@@ -17,15 +17,15 @@ pub struct Service {
 }
 
 impl Service {
-    /// Starts it with an empty database; every answer to `/template/create` comes so many milliseconds late.
-    pub fn start(letterpress: &Path, delay: u32, templates: usize) -> Self {
+    /// Starts it with an empty database and rules for faults.
+    pub fn start(letterpress: &Path, rules: &str, templates: usize) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let faults = folder.path().join("faults.toml");
-        fs::write(&faults, format!("[[rule]]\npath = \"/template/create\"\ndelay_ms = {delay}\n")).unwrap();
+        fs::write(&faults, rules).unwrap();
         let mut command = Command::new(letterpress);
         command.args(["sandbox", "--listen", "127.0.0.1:0", "--max-templates", &templates.to_string(), "--db"]);
         command.arg(folder.path().join("sandbox.sqlite"));
-        if delay > 0 {
+        if !rules.is_empty() {
             command.arg("--faults").arg(faults);
         }
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
@@ -36,6 +36,11 @@ impl Service {
         };
         let (url, key) = (word("listening on "), word("project key: "));
         Self { url, key, child, folder }
+    }
+
+    /// The rule by which every answer to `/template/create` comes so many milliseconds late.
+    pub fn delay(milliseconds: u32) -> String {
+        format!("[[rule]]\npath = \"/template/create\"\ndelay_ms = {milliseconds}\n")
     }
 
     /// How many requests it has had.

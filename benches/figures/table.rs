@@ -6,7 +6,8 @@ use std::fmt;
 #[derive(Debug, Clone)]
 pub struct Line {
     pub work: String,
-    pub target: f64,
+    /// What is to be reached; nothing where the figure is only told.
+    pub target: Option<f64>,
     pub measured: f64,
     /// What the numbers count: `×`, ` ms`, ` MB`.
     pub unit: &'static str,
@@ -18,7 +19,12 @@ pub struct Line {
 
 impl Line {
     pub fn new(work: impl Into<String>, target: f64, measured: f64, unit: &'static str, detail: String) -> Self {
-        Self { work: work.into(), target, measured, unit, floor: false, detail }
+        Self { work: work.into(), target: Some(target), measured, unit, floor: false, detail }
+    }
+
+    /// A figure without a target.
+    pub fn told(work: impl Into<String>, measured: f64, unit: &'static str, detail: String) -> Self {
+        Self { work: work.into(), target: None, measured, unit, floor: false, detail }
     }
 
     pub fn at_least(self) -> Self {
@@ -26,8 +32,11 @@ impl Line {
     }
 
     fn verdict(&self) -> &'static str {
-        let reached = if self.floor { self.measured >= self.target } else { self.measured <= self.target };
-        if reached { "pass" } else { "falls short" }
+        match self.target {
+            None => "",
+            Some(target) if self.floor == (self.measured >= target) || self.measured == target => "pass",
+            Some(_) => "falls short",
+        }
     }
 
     fn number(&self, number: f64) -> String {
@@ -39,8 +48,9 @@ impl Line {
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bound = if self.floor { "≥" } else { "≤" };
-        let (target, measured) = (self.number(self.target), self.number(self.measured));
-        write!(f, "| {} | {bound} {target} | {measured} | {} | {} |", self.work, self.verdict(), self.detail)
+        let target = self.target.map_or_else(String::new, |target| format!("{bound} {}", self.number(target)));
+        let measured = self.number(self.measured);
+        write!(f, "| {} | {target} | {measured} | {} | {} |", self.work, self.verdict(), self.detail)
     }
 }
 
