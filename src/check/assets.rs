@@ -86,8 +86,18 @@ fn content(folder: &Folder, asset: &ReadAsset, findings: &mut Findings<'_>) {
             .help("run `git lfs pull` first; in CI, check out with LFS");
         return;
     }
-    let Some(actual) = looks_like(&asset.head) else { return };
     let declared = asset.attachment.mime.to_ascii_lowercase();
+    if let Some(place) = asset.mime.as_ref().filter(|_| !is_type(&declared)) {
+        if declared.contains(char::is_control) {
+            findings.at(&table::BAD_VALUE, folder, place, "`type` has a control character");
+        } else {
+            let message = format!("`{}` is no MIME type", asset.attachment.mime);
+            let help = "`image/png`, for example; without `type` it is taken from the name";
+            findings.at(&table::ATTACHMENT_TYPE, folder, place, message).help(help);
+        }
+        return;
+    }
+    let Some(actual) = looks_like(&asset.head) else { return };
     let declared = declared.split(';').next().unwrap_or_default().trim();
     let same = match declared {
         "application/octet-stream" => true,
@@ -101,6 +111,16 @@ fn content(folder: &Folder, asset: &ReadAsset, findings: &mut Findings<'_>) {
         let message = format!("declared as `{declared}`, and the bytes are `{actual}`");
         findings.at(&table::ATTACHMENT_TYPE, folder, place, message).limit(actual, declared);
     }
+}
+
+/// Whether a text has the form `type/subtype`, with or without parameters.
+fn is_type(text: &str) -> bool {
+    let token = |part: &str| {
+        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$&^_.+-".contains(&byte))
+    };
+    let (kind, parameters) = text.split_once(';').unwrap_or((text, ""));
+    let whole = kind.trim().split_once('/').is_some_and(|(kind, subtype)| token(kind) && token(subtype));
+    whole && !parameters.contains(char::is_control)
 }
 
 /// The type that the first bytes prove.

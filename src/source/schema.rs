@@ -18,6 +18,8 @@ const ENVIRONMENT: &str = "^[A-Za-z0-9_-]{1,64}$";
 const ID: &str = "^[A-Za-z0-9_-]{1,128}$";
 /// A header that is sent.
 const HEADER: &str = "^[Xx]-[!-9;-~]*$";
+/// A MIME type, with or without parameters.
+const MIME: &str = r"^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+ *(;.*)?$";
 /// The name of an attached file.
 const FILE_NAME: &str = r#"^[^/\\"'<>]+\.[^/\\"'<>]+$"#;
 
@@ -168,6 +170,7 @@ struct AssetSchema {
     #[schemars(length(max = limits::ATTACHMENT_NAME_BYTES), regex(pattern = FILE_NAME))]
     name: Option<String>,
     /// MIME type; guessed from the name by default.
+    #[schemars(regex(pattern = MIME))]
     r#type: Option<String>,
 }
 

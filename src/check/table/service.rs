@@ -152,7 +152,7 @@ ATTACHMENT_DUPLICATE "attachment-duplicate" Error Default
     right "inline_attachments: [{ path: logo.png }, { path: dark/logo.png, name: logo-dark.png }]\n"
     source "interface §2.5"
 ATTACHMENT_TYPE "attachment-type" Warn Default
-    "the bytes of an attachment are clearly of another type than it declares"
+    "the bytes of an attachment are clearly of another type than it declares, or it declares none that can be"
     why "A mail client that trusts the type shows a broken picture, and a scanner that does not trust the mail drops it."
     wrong "inline_attachments: [{ path: logo.png }] # the bytes are a JPEG\n"
     right "inline_attachments: [{ path: logo.jpg }]\n"
