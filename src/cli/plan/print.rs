@@ -107,8 +107,8 @@ impl Print<'_> {
         let mut out = Out::new(self.terminal, plan_html::head(self.plan, with_mails, self.now));
         let (room, mut left_out) = (Arc::new(Room::default()), 0);
         let make = {
-            let room = Arc::clone(&room);
-            move |step: &Step, compared: Compared| plan_html::card(step, &compared, &room)
+            let (room, is_long) = (Arc::clone(&room), plan_html::is_long(self.plan));
+            move |step: &Step, compared: Compared| plan_html::card(step, &compared, &room, is_long)
         };
         let all = self.each(&steps, make, |card| out.put(&card.place(&room, &mut left_out)));
         match &all {

@@ -28,6 +28,9 @@ const STYLE: &str = include_str!("plan_html/style.css");
 /// Most bytes of mails and pictures in a page; a mail beyond is not rendered, and the page says so.
 const PAGE_BYTES: usize = 24_000_000;
 
+/// With more templates than this, lists and mails are folded.
+const LONG: usize = 20;
+
 /// What a page still takes of mails and pictures.
 #[derive(Debug)]
 pub struct Room(AtomicUsize);
@@ -178,16 +181,27 @@ fn notes(plan: &Plan, with_mails: bool) -> Markup {
     }
 }
 
+/// A list for each thing that happens.
 fn contents(plan: &Plan) -> Markup {
     html! {
         nav aria-label="Templates" {
-            ul {
-                @for step in plan_text::in_order(plan) {
-                    li { a href={ "#" (anchor(&step.key)) } { (badge(&step.action)) " " (text(step.key.as_str())) } }
+            @for word in plan_text::WORDS {
+                @let steps = plan.steps.iter().filter(|step| plan_text::word(&step.action) == word).collect::<Vec<_>>();
+                @if let Some(first) = steps.first() {
+                    details open[!is_long(plan)] {
+                        summary { (badge(&first.action)) " " (count(steps.len(), "template")) }
+                        ul { @for step in &steps { li { a href={ "#" (anchor(&step.key)) } { (text(step.key.as_str())) } } } }
+                    }
                 }
             }
         }
     }
+}
+
+/// Whether there is so much to see that the reader opens what is of interest.
+#[must_use]
+pub fn is_long(plan: &Plan) -> bool {
+    plan.steps.len() > LONG
 }
 
 /// An id that no key can spoil.
@@ -200,9 +214,9 @@ fn badge(action: &Action) -> Markup {
     html! { span class={ "badge " (action.word()) } { (sign) " " (word(action)) } }
 }
 
-/// The card of one step.
+/// The card of one step; `is_folded`: its mail shows when it is asked for.
 #[must_use]
-pub fn card(step: &Step, compared: &Compared, room: &Room) -> Card {
+pub fn card(step: &Step, compared: &Compared, room: &Room, is_folded: bool) -> Card {
     let (note, detail) = (note(&step.action), compared.detail.as_ref());
     let changes = detail.and_then(Detail::changes);
     let before = html! {
@@ -222,7 +236,7 @@ pub fn card(step: &Step, compared: &Compared, room: &Room) -> Card {
         }
         (PreEscaped("</article>"))
     };
-    Card { before: before.into_string(), mail: mail(compared, room), after: after.into_string() }
+    Card { before: before.into_string(), mail: mail(compared, room, is_folded), after: after.into_string() }
 }
 
 /// A table of old and new; of a new template, which had nothing, only of what it has.
@@ -247,7 +261,7 @@ fn fields(changes: &Changes, is_new: bool) -> Markup {
 }
 
 /// A mail as it was, where that is known, and as it will be.
-fn mail(compared: &Compared, room: &Room) -> Mail {
+fn mail(compared: &Compared, room: &Room, is_folded: bool) -> Mail {
     let Some(new) = &compared.new else { return Mail::None };
     let html = |content: &Content| content.html.as_ref().map_or(0, String::len);
     if !room.has(html(new) + compared.old.as_ref().map_or(0, html)) {
@@ -266,7 +280,7 @@ fn mail(compared: &Compared, room: &Room) -> Mail {
         @if same {
             details { summary { "How it looks (as before)" } div.frames { (frame("Before and now", &new, NOT_READ)) } }
         } @else {
-            details open { summary { "How it looks" } div.frames {
+            details open[!is_folded] { summary { "How it looks" } div.frames {
                 @if let Some(old) = &old { (frame("Before", old, NOT_KEPT)) }
                 (frame("Now", &new, NOT_READ))
             } }
@@ -344,10 +358,17 @@ fn frame(title: &str, view: &View<'_>, why: &str) -> Markup {
 }
 
 fn part(change: &PartChange) -> Markup {
-    let size = |size: Option<usize>| size.map_or_else(|| "none".to_owned(), |size| bytes(size as u64));
     let (removed, added) = change.lines();
+    let size = |size: usize| bytes(size as u64);
+    let sizes = match (change.old_bytes.map(size), change.new_bytes.map(size)) {
+        (Some(old), Some(new)) if old == new => new,
+        (Some(old), Some(new)) => format!("{old} → {new}"),
+        (Some(old), None) => format!("removed, was {old}"),
+        (None, new) => format!("new, {}", new.unwrap_or_default()),
+    };
+    let is_new = change.old_bytes.is_none();
     html! {
-        h3 { (change.part.word()) " " span.dim { (size(change.old_bytes)) " → " (size(change.new_bytes)) } }
+        h3 { (change.part.word()) " " span.dim { (sizes) } }
         @if change.part == Part::Amp {
             p.dim { "Not rendered: AMP shows nothing before its scripts have run, and nothing runs in this page. A reader without AMP sees the html part." }
         }
@@ -361,6 +382,8 @@ fn part(change: &PartChange) -> Markup {
                         @for segment in &sentence.0 {
                             @match segment {
                                 Segment::Same(words) => (text(words)),
+                                // All of it is new: a mark would say nothing.
+                                Segment::New(words) if is_new => (text(words)),
                                 Segment::Old(words) => del { (text(words)) },
                                 Segment::New(words) => ins { (text(words)) },
                             }

@@ -132,7 +132,7 @@ fn end(out: &mut String, plan: &Plan) -> fmt::Result {
 }
 
 /// Every word of [`word`], in the order of a summary.
-const WORDS: [&str; 8] = ["create", "adopt", "fill", "update", "resend", "return", "move", "retire"];
+pub const WORDS: [&str; 8] = ["create", "adopt", "fill", "update", "resend", "return", "move", "retire"];
 
 /// What happens to a template, in one word for people; finer than the action, since each has other consequences.
 #[must_use]
