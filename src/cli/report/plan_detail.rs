@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 use anstyle::Style;
 use unicode_width::UnicodeWidthStr as _;
 
-use super::plan_text::{bytes, count};
+use super::plan_text::{bytes, count, sizes};
 use crate::cli::terminal::{CYAN, DIM, GREEN, RED};
 use crate::plan::{
     Changes, Detail, FieldChange, FileChange, FileFacts, Hunk, Part, PartChange, Segment, Sentence, Sign,
@@ -103,10 +103,7 @@ const RED_TEXT: Style = anstyle::AnsiColor::Red.on_default();
 const GREEN_TEXT: Style = anstyle::AnsiColor::Green.on_default();
 
 fn part(out: &mut String, change: &PartChange, layout: Layout) -> fmt::Result {
-    let size = |size: Option<usize>| size.map_or_else(|| "none".to_owned(), |size| bytes(size as u64));
-    let (old, new) = (size(change.old_bytes), size(change.new_bytes));
-    let sizes = if old == new { new } else { format!("{old} → {new}") };
-    writeln!(out, "{:INDENT$}{}: {DIM}{sizes}{DIM:#}", "", change.part.word())?;
+    writeln!(out, "{:INDENT$}{}: {DIM}{}{DIM:#}", "", change.part.word(), sizes(change))?;
     if change.not_compared {
         return writeln!(out, "{:INNER$}{DIM}too large to compare line by line{DIM:#}", "");
     }

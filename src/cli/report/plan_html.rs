@@ -10,7 +10,7 @@ use base64::Engine as _;
 use jiff::Timestamp;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::plan_text::{self, bytes, count, explain, looks_moved, note, sign, thousands, totals, word};
+use super::plan_text::{self, bytes, count, explain, looks_moved, note, sign, sizes, thousands, totals, word};
 use crate::cli::plan::compare::Compared;
 use crate::desired::{Attachment, Content, Digest, Key};
 use crate::limits;
@@ -359,16 +359,9 @@ fn frame(title: &str, view: &View<'_>, why: &str) -> Markup {
 
 fn part(change: &PartChange) -> Markup {
     let (removed, added) = change.lines();
-    let size = |size: usize| bytes(size as u64);
-    let sizes = match (change.old_bytes.map(size), change.new_bytes.map(size)) {
-        (Some(old), Some(new)) if old == new => new,
-        (Some(old), Some(new)) => format!("{old} → {new}"),
-        (Some(old), None) => format!("removed, was {old}"),
-        (None, new) => format!("new, {}", new.unwrap_or_default()),
-    };
     let is_new = change.old_bytes.is_none();
     html! {
-        h3 { (change.part.word()) " " span.dim { (sizes) } }
+        h3 { (change.part.word()) " " span.dim { (sizes(change)) } }
         @if change.part == Part::Amp {
             p.dim { "Not rendered: AMP shows nothing before its scripts have run, and nothing runs in this page. A reader without AMP sees the html part." }
         }

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use jiff::Timestamp;
 
-use super::plan_text::{self, bytes, count, explain, looks_moved, note, sign, thousands, totals, word};
+use super::plan_text::{self, bytes, count, explain, looks_moved, note, sign, sizes, thousands, totals, word};
 use crate::limits;
 use crate::plan::{Action, Changes, Conflict, Detail, FileChange, Part, Plan, Segment, Sentence, Step};
 use crate::untrusted::Untrusted;
@@ -153,9 +153,13 @@ fn fitting(pieces: impl IntoIterator<Item = String>, most: usize, budget: &mut u
 /// The folds of the templates, each as deep as there is room: small ones first, so that one huge template does not hide the others.
 fn folds(shown: &[(&Step, Changes)], layers: Layers, wanted: Depth, mut budget: usize) -> Vec<(Depth, String)> {
     let mut folds: Vec<(Depth, String)> = shown.iter().map(|_| (Depth::Row, String::new())).collect();
+    // Of a body the row says as much as its sizes.
+    let is_more =
+        |changes: &Changes, depth| depth > Depth::Parts || !changes.fields.is_empty() || !changes.files.is_empty();
     for depth in [Depth::Parts, Depth::Words, Depth::Source].into_iter().filter(|depth| *depth <= wanted) {
+        let more = shown.iter().enumerate().filter(|(_, (_, changes))| is_more(changes, depth));
         let mut deeper: Vec<(usize, String)> =
-            shown.iter().map(|(step, changes)| fold(step, changes, layers, depth)).enumerate().collect();
+            more.map(|(at, (step, changes))| (at, fold(step, changes, layers, depth))).collect();
         deeper.sort_by_key(|(_, text)| text.len());
         for (at, text) in deeper {
             let more = text.len().saturating_sub(folds[at].1.len());
@@ -293,8 +297,7 @@ fn fold(step: &Step, changes: &Changes, layers: Layers, depth: Depth) -> String 
         out.push('\n');
     }
     for part in &changes.parts {
-        let size = |size: Option<usize>| size.map_or_else(|| "none".to_owned(), |size| bytes(size as u64));
-        let _ = writeln!(out, "**{}** {} → {}\n", part.part.word(), size(part.old_bytes), size(part.new_bytes));
+        let _ = writeln!(out, "**{}** {}\n", part.part.word(), sizes(part));
         if part.not_compared {
             out += "Too large to compare line by line.\n\n";
         }

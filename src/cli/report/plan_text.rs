@@ -9,7 +9,7 @@ use super::plan_detail::{self, Layers, Layout};
 
 use crate::cli::terminal::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
 use crate::limits;
-use crate::plan::{Action, Conflict, Detail, Plan, Step, Why};
+use crate::plan::{Action, Conflict, Detail, PartChange, Plan, Step, Why};
 use crate::state::Stamp;
 use crate::untrusted::Untrusted;
 
@@ -289,6 +289,18 @@ pub fn ago(at: Timestamp, now: Timestamp) -> String {
         _ => (seconds / 86_400, "day"),
     };
     format!("{} ago", count(usize::try_from(n).unwrap_or(usize::MAX), unit))
+}
+
+/// `3.2 kB → 3.3 kB`: how large a body was and is.
+#[must_use]
+pub fn sizes(change: &PartChange) -> String {
+    let size = |size: usize| bytes(size as u64);
+    match (change.old_bytes.map(size), change.new_bytes.map(size)) {
+        (Some(old), Some(new)) if old == new => new,
+        (Some(old), Some(new)) => format!("{old} → {new}"),
+        (Some(old), None) => format!("removed, was {old}"),
+        (None, new) => format!("new, {}", new.unwrap_or_default()),
+    }
 }
 
 /// `1 template`, `2 templates`.
