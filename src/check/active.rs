@@ -84,7 +84,7 @@ impl Subject for Active {
 }
 
 /// Whether an address runs code: clients drop blanks and control characters before they look.
-fn runs(address: &str) -> bool {
+pub fn runs(address: &str) -> bool {
     // `https:` and the like, which nearly all are.
     if address.as_bytes().first() == Some(&b'h') {
         return false;

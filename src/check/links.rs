@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use super::active::runs;
 use super::address::Target;
 use super::findings::{Findings, Places};
 use super::markup::{Subject, Tag};
@@ -116,6 +117,8 @@ impl Links {
         let leads = !matches!(target, Target::Empty | Target::Hostless | Target::Anchor | Target::Other);
         self.leading += usize::from(leads);
         match target {
+            // `java&#10;script:` is no address, and `active-content` speaks of it.
+            Target::Relative if runs(href) => {}
             Target::Relative | Target::Private | Target::Cid => self.relative.add(span),
             Target::Empty => self.empty.add(tag.span.clone()),
             Target::Hostless => self.empty.add(span),

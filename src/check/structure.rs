@@ -312,6 +312,7 @@ fn stands_alone(name: &str) -> bool {
         name,
         "area"
             | "base"
+            | "bgsound"
             | "br"
             | "col"
             | "embed"

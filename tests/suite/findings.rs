@@ -341,6 +341,10 @@ fn what_stands_behind_too_many_attributes_is_announced() {
     let tag = |count: usize| format!("<p>Hello</p><b {}onclick=\"x()\">you</b>", "data-x=\"1\" ".repeat(count));
     project.write("templates/welcome/body.html", tag(999));
     project.run(["validate"]).exits(3).stdout_has("mail clients remove `onclick`");
+    // One cause is one finding, also where the address is no address.
+    project.write("templates/welcome/body.html", "<p>Hello <a href=\"java&#10;script:x()\">you</a></p>");
+    let outcome = project.run(["validate", "--format", "concise"]).exits(3);
+    outcome.stdout_has("[active-content]").lacks("link-relative");
     project.write("templates/welcome/body.html", tag(1_000));
     let said = "error[active-content] this tag has more than 1000 attributes, and what follows them was not looked at";
     project.run(["validate", "--format", "concise"]).exits(3).stdout_has(&format!("body.html:1:13: {said}"));
