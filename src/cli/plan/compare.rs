@@ -18,8 +18,8 @@ use crate::state::{Location, Objects};
 /// Templates that are compared at once where a bucket has what was there before: it answers slowly and takes many questions.
 const OPEN: usize = 16;
 
-/// Finished templates that may wait for a slow one before them, for each that is compared at once.
-const AHEAD: usize = 4;
+/// Templates that are taken up for each that is compared at once: the others wait, finished, for a slow one before them.
+const AHEAD: usize = 2;
 
 /// How long comparing may look for the finest difference, in all. What comes later is still right, only coarser.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -74,6 +74,7 @@ impl Print<'_> {
         let mut comma = "";
         self.each(&self.plan.steps.iter().collect::<Vec<_>>(), make, |piece| {
             out.put(std::mem::replace(&mut comma, ","))?;
+            out.put(plan_json::BETWEEN)?;
             out.put(&piece?)
         })?;
         out.put(&tail)?;
@@ -143,20 +144,28 @@ impl<'a> Out<'a> {
 
     /// Adds a piece, and says whether somebody still reads.
     fn put(&mut self, piece: &str) -> anyhow::Result<bool> {
-        self.text += piece;
-        if self.text.len() >= BUFFER {
-            self.write()?;
+        if self.text.len() + piece.len() > BUFFER {
+            self.flush()?;
+        }
+        if piece.len() > BUFFER {
+            self.write(piece)?;
+        } else {
+            self.text += piece;
         }
         Ok(self.is_read)
     }
 
-    fn write(&mut self) -> anyhow::Result<()> {
-        self.is_read = self.is_read && self.terminal.piece(self.text.as_bytes()).context("cannot write to stdout")?;
-        self.text.clear();
+    fn flush(&mut self) -> anyhow::Result<()> {
+        let text = std::mem::take(&mut self.text);
+        self.write(&text)
+    }
+
+    fn write(&mut self, text: &str) -> anyhow::Result<()> {
+        self.is_read = self.is_read && self.terminal.piece(text.as_bytes()).context("cannot write to stdout")?;
         Ok(())
     }
 
     fn finish(mut self) -> anyhow::Result<()> {
-        self.write()
+        self.flush()
     }
 }

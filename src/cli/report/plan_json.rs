@@ -1,5 +1,7 @@
 //! A plan as JSON: stable, with a published schema.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -91,7 +93,10 @@ pub fn value(plan: &Plan) -> PlanJson {
     PlanJson { steps: plan.steps.iter().map(|one| step(one, None)).collect(), ..bare(plan) }
 }
 
-/// The text before the steps and the text behind them. Between two steps stands a comma.
+/// What stands before a step; between two of them also a comma.
+pub const BETWEEN: &str = "\n    ";
+
+/// The text before the steps and the text behind them.
 ///
 /// # Errors
 ///
@@ -114,8 +119,11 @@ const NO_STEPS: &str = "\n  \"steps\": []";
 ///
 /// None in practice; JSON of these values always succeeds.
 pub fn piece(one: &Step, detail: Option<Detail>) -> serde_json::Result<String> {
-    let text = format!("\n{}", serde_json::to_string_pretty(&step(one, detail))?);
-    Ok(inert_json(&text.replace('\n', "\n    ")).into_owned())
+    let text = serde_json::to_string_pretty(&step(one, detail))?.replace('\n', BETWEEN);
+    Ok(match inert_json(&text) {
+        Cow::Owned(inert) => inert,
+        Cow::Borrowed(_) => text,
+    })
 }
 
 /// All of a plan but its steps.

@@ -30,6 +30,9 @@ enum Depth {
     Source,
 }
 
+/// How deep a fold can be.
+const DEPTHS: [Depth; 3] = [Depth::Parts, Depth::Words, Depth::Source];
+
 /// What stands above the rows.
 const HEADER: &str = "| | template | name | what changes |\n|---|---|---|---|\n";
 
@@ -38,6 +41,8 @@ const HEADER: &str = "| | template | name | what changes |\n|---|---|---|---|\n"
 pub struct Comment<'a> {
     plan: &'a Plan,
     layers: Layers,
+    /// How deep a template is shown where there is room.
+    wanted: Depth,
     max: usize,
     /// What stands above the table.
     head: String,
@@ -49,8 +54,11 @@ pub struct Comment<'a> {
     budget: usize,
     listed: usize,
     is_full: bool,
-    changes: Vec<(&'a Step, Changes)>,
+    folds: Vec<Fold>,
 }
+
+/// What can be shown of a template at each depth from [`Depth::Parts`] on; nothing where it would never fit, or is no more than the row.
+type Fold = [Option<String>; 3];
 
 impl<'a> Comment<'a> {
     /// Begins a comment of at most `max` bytes (its counts alone have at most 500). `now` is for "two hours ago".
@@ -78,36 +86,44 @@ impl<'a> Comment<'a> {
             budget = budget.saturating_sub(HEADER.len() + 1);
         }
         let (table, tail) = (String::new(), created + &hints + &end);
-        let (listed, is_full, changes) = (0, false, Vec::new());
-        Self { plan, layers, max, head: out, tail, left_out, table, budget, listed, is_full, changes }
+        let (listed, is_full, folds) = (0, false, Vec::new());
+        let wanted = if layers == Layers::Words { Depth::Words } else { Depth::Source };
+        Self { plan, layers, wanted, max, head: out, tail, left_out, table, budget, listed, is_full, folds }
     }
 
-    /// Adds a row, and keeps what changes for the fold; `false`: it is full, and what changes in the other steps shows nowhere.
+    /// Adds a row and its fold; `false`: it is full, and what changes in the other steps shows nowhere.
     pub fn add(&mut self, step: &'a Step, detail: Option<Detail>) -> bool {
         let row = row(step, detail.as_ref());
         if self.is_full || row.len() > self.budget {
             self.is_full = true;
-            self.changes.clear();
+            self.folds.clear();
             return false;
         }
         self.budget -= row.len();
         self.table += &row;
         self.listed += 1;
-        self.changes.extend(detail.and_then(Detail::into_changes).map(|changes| (step, changes)));
+        if let Some(changes) = detail.as_ref().and_then(Detail::changes) {
+            // Of a body the row says as much as its sizes.
+            let is_more = !changes.fields.is_empty() || !changes.files.is_empty();
+            self.folds.push(DEPTHS.map(|depth| {
+                let is_wanted = depth <= self.wanted && (depth > Depth::Parts || is_more);
+                let text = is_wanted.then(|| fold(step, changes, self.layers, depth))?;
+                (text.len() <= self.budget).then_some(text)
+            }));
+        }
         true
     }
 
     /// The comment; it says what it left out.
     #[must_use]
     pub fn finish(self) -> String {
-        let Self { plan, layers, max, head: mut out, tail, mut left_out, .. } = self;
+        let Self { plan, wanted, max, head: mut out, tail, mut left_out, .. } = self;
         if self.listed > 0 {
             out += HEADER;
             out += &self.table;
             out.push('\n');
         }
-        let wanted = if layers == Layers::Words { Depth::Words } else { Depth::Source };
-        let folds = folds(&self.changes, layers, wanted, self.budget);
+        let folds = folds(self.folds, self.budget);
         for (_, fold) in &folds {
             out += fold;
         }
@@ -151,15 +167,11 @@ fn fitting(pieces: impl IntoIterator<Item = String>, most: usize, budget: &mut u
 }
 
 /// The folds of the templates, each as deep as there is room: small ones first, so that one huge template does not hide the others.
-fn folds(shown: &[(&Step, Changes)], layers: Layers, wanted: Depth, mut budget: usize) -> Vec<(Depth, String)> {
-    let mut folds: Vec<(Depth, String)> = shown.iter().map(|_| (Depth::Row, String::new())).collect();
-    // Of a body the row says as much as its sizes.
-    let is_more =
-        |changes: &Changes, depth| depth > Depth::Parts || !changes.fields.is_empty() || !changes.files.is_empty();
-    for depth in [Depth::Parts, Depth::Words, Depth::Source].into_iter().filter(|depth| *depth <= wanted) {
-        let more = shown.iter().enumerate().filter(|(_, (_, changes))| is_more(changes, depth));
+fn folds(mut all: Vec<Fold>, mut budget: usize) -> Vec<(Depth, String)> {
+    let mut folds: Vec<(Depth, String)> = all.iter().map(|_| (Depth::Row, String::new())).collect();
+    for (n, depth) in DEPTHS.into_iter().enumerate() {
         let mut deeper: Vec<(usize, String)> =
-            more.map(|(at, (step, changes))| (at, fold(step, changes, layers, depth))).collect();
+            all.iter_mut().enumerate().filter_map(|(at, fold)| Some((at, fold[n].take()?))).collect();
         deeper.sort_by_key(|(_, text)| text.len());
         for (at, text) in deeper {
             let more = text.len().saturating_sub(folds[at].1.len());
@@ -370,128 +382,4 @@ fn capital(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use super::*;
-    use crate::desired::{Content, Desired, Digest, Key, Row};
-    use crate::state::{Account, State};
-
-    const HOSTILE: &str =
-        "</details></code><script>alert(1)</script> ``` @everyone #1 | x | ![i](http://e) **b** `c`\n\n# heading";
-
-    /// A plan that creates templates with this many bytes of source each.
-    fn planned(sizes: &[(&str, usize)]) -> (Plan, BTreeMap<Key, Detail>) {
-        let rows = sizes.iter().map(|(name, _)| {
-            let row = Row {
-                name: HOSTILE.to_owned(),
-                digest: Digest::of(name.as_bytes()),
-                request_bytes: 1,
-                adopt: None,
-                moved_from: None,
-            };
-            (Key::new(*name).unwrap(), row)
-        });
-        let desired = Desired { templates: rows.collect() };
-        let present = desired.templates.keys().cloned().collect();
-        let account = Account { base_url: "sandbox".to_owned(), user_id: 1, project_id: None };
-        let state = State::empty(uuid::Uuid::nil(), account);
-        let options = crate::plan::Options { environment: "production", reassert: false, selects: &|_| true };
-        let plan = crate::plan::plan(&desired, &present, &state, options);
-        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(5);
-        let details = sizes.iter().map(|(name, size)| {
-            let html =
-                format!("<p>{HOSTILE}</p>\n{}", "<!-- a line of source that nobody sees -->\n".repeat(size / 43));
-            let content = Content { subject: Some(HOSTILE.to_owned()), html: Some(html), ..Content::default() };
-            (Key::new(*name).unwrap(), Detail::New(crate::plan::changes(None, &content, deadline)))
-        });
-        (plan, details.collect())
-    }
-
-    fn render(plan: &Plan, details: &BTreeMap<Key, Detail>, layers: Layers, max: usize, now: Timestamp) -> String {
-        let mut comment = Comment::new(plan, layers, max, now);
-        let steps = plan_text::in_order(plan);
-        let listed = steps.iter().take_while(|step| comment.add(step, details.get(&step.key).cloned())).count();
-        assert!(listed == steps.len() || !comment.add(steps[listed], None), "a full comment takes no more");
-        comment.finish()
-    }
-
-    fn rendered(sizes: &[(&str, usize)], max: usize) -> String {
-        let (plan, details) = planned(sizes);
-        render(&plan, &details, Layers::All, max, Timestamp::UNIX_EPOCH)
-    }
-
-    #[test]
-    fn hostile_content_does_not_break_out() {
-        let text = rendered(&[("welcome", 1)], 60_000);
-        let mut fence = None;
-        let (mut opened, mut closed) = (0, 0);
-        for line in text.lines() {
-            match fence {
-                Some(length) => {
-                    let run = line.bytes().take_while(|b| *b == b'`').count();
-                    if run >= length && line.len() == run {
-                        fence = None;
-                    }
-                    continue;
-                }
-                None if line.starts_with("```") => fence = Some(line.bytes().take_while(|b| *b == b'`').count()),
-                None => {}
-            }
-            opened += line.matches("<details>").count();
-            closed += line.matches("</details>").count();
-            assert!(!line.contains("<script") && !line.contains("@everyone") && !line.contains("](http"), "{line}");
-            assert!(!line.starts_with("# "), "{line}");
-        }
-        assert_eq!((fence, opened, closed), (None, 1, 1), "{text}");
-    }
-
-    #[test]
-    fn it_degrades_from_diffs_to_parts_to_counts_and_says_so() {
-        let sizes = [("small", 100), ("large", 50_000), ("medium", 5_000)];
-        let all = rendered(&sizes, 200_000);
-        assert!(!all.contains("Left out"), "{all}");
-        let (plan, details) = planned(&sizes);
-        let mut stages = std::collections::BTreeSet::new();
-        for max in (500..60_000).step_by(100) {
-            let text = render(&plan, &details, Layers::All, max, Timestamp::UNIX_EPOCH);
-            assert!(text.len() <= max, "{} of {max} bytes: {text}", text.len());
-            assert!(text.contains("3 to create") && text.ends_with('\n'), "{text}");
-            let said = ["the source of 1 ", "the words and the source of ", "the details of ", "of the table"];
-            stages.extend(said.into_iter().filter(|said| text.contains(said)));
-        }
-        assert_eq!(stages.len(), 4, "{stages:?}");
-        let counts = rendered(&sizes, 700);
-        assert!(counts.contains("3 to create") && counts.contains("3 rows of the table, and all details"), "{counts}");
-    }
-
-    #[test]
-    fn thousands_of_hints_and_errors_stay_within_the_limit() {
-        let (mut plan, details) = planned(&[("new", 100)]);
-        let key = |name: String| Key::new(name).unwrap();
-        let step = plan.steps[0].clone();
-        let Action::Create { to } = step.action else { panic!("{step:?}") };
-        let id = crate::desired::Id::new("an-id").unwrap();
-        for n in 0..2_000 {
-            let action = Action::Retire { id: id.clone(), digest: Some(to) };
-            plan.steps.push(Step { key: key(format!("gone/{n}")), action, ..step.clone() });
-        }
-        plan.environment = "e".repeat(64);
-        for max in [500, 1_000, 5_000, 60_000] {
-            let text = render(&plan, &details, Layers::All, max, Timestamp::UNIX_EPOCH);
-            assert!(text.len() <= max && text.contains("2,000 to retire"), "{} of {max} bytes: {text}", text.len());
-        }
-        for n in 0..2_000 {
-            plan.conflicts.push(Conflict::IdTaken {
-                key: key(format!("new/{n}")),
-                id: id.clone(),
-                holder: key("h".repeat(200)),
-            });
-        }
-        for max in [500, 1_000, 5_000, 60_000] {
-            let text = render(&plan, &details, Layers::All, max, Timestamp::UNIX_EPOCH);
-            assert!(text.len() <= max, "{} of {max} bytes: {text}", text.len());
-            assert!(max < 1_000 || text.contains(" errors"), "{text}");
-        }
-    }
-}
+mod tests;
