@@ -39,6 +39,7 @@ fuzz_target!(|data: &[u8]| {
         inline_attachments: Vec::new(),
         names,
         problems: Vec::new(),
+        links: Vec::new(),
         touched: Touched::default(),
     };
     let config = Config::read(empty("letterpress.toml")).expect("an empty letterpress.toml is good");
