@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::findings::{Findings, Places};
-use super::markup::{ATTRIBUTES, Subject, Tag};
+use super::markup::{self, Subject, Tag};
 use super::table;
 use crate::source::Text;
 
@@ -73,13 +73,14 @@ impl Subject for Active {
         if tag.name == "meta" && tag.value("http-equiv").eq_ignore_ascii_case("refresh") {
             self.found(tag.span.clone(), || "`<meta http-equiv=\"refresh\">`".to_owned());
         }
-        if tag.crowded() {
-            self.crowded.add(tag.span.start..tag.span.start + 1 + tag.name.len());
+        let crowded = tag.crowded();
+        if let Some(place) = &crowded {
+            self.crowded.add(place.clone());
         }
         if tag.may_run() || ADDRESSES.iter().any(|name| tag.has(name)) {
             self.values(tag);
         }
-        self.places.count > before || tag.crowded()
+        self.places.count > before || crowded.is_some()
     }
 }
 
@@ -118,10 +119,8 @@ impl Active {
     pub fn report(self, text: &Text, findings: &mut Findings<'_>) {
         let message = format!("mail clients remove {}, and filters take the mail for an attack", self.what);
         findings.places(&table::ACTIVE_CONTENT, text, &self.places, message).help("remove it; link to a page instead");
-        let message =
-            format!("this tag has more than {ATTRIBUTES} attributes, and what follows them was not looked at");
         findings
-            .places(&table::ACTIVE_CONTENT, text, &self.crowded, message)
+            .places(&table::ACTIVE_CONTENT, text, &self.crowded, markup::crowded())
             .help("no mail needs as many; remove those that do nothing");
     }
 }

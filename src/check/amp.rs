@@ -169,8 +169,8 @@ impl Subject for Amp {
             self.refuse(tag.span.clone(), || format!("`<{}>`", tag.name));
         }
         self.component(tag);
-        if tag.crowded() {
-            self.crowded.add(tag.span.start..tag.span.start + 1 + tag.name.len());
+        if let Some(place) = tag.crowded() {
+            self.crowded.add(place);
         }
         for attribute in tag.attributes() {
             let handler = attribute.name.len() > 2
@@ -332,11 +332,7 @@ impl Amp {
         let message = format!("AMP for Email does not allow {}", self.what);
         findings.places(&table::AMP_DISALLOWED, text, &self.disallowed, message);
         if let Some(first) = &self.crowded.first {
-            let message = format!(
-                "this tag has more than {} attributes, and what follows them was not looked at",
-                markup::ATTRIBUTES
-            );
-            let finding = Diagnostic::new(&table::AMP_DISALLOWED, text.at(first.clone()), message);
+            let finding = Diagnostic::new(&table::AMP_DISALLOWED, text.at(first.clone()), markup::crowded());
             // Google's validator has no such limit.
             findings.push(finding.severity(Severity::Warn).count(self.crowded.count));
         }

@@ -8,7 +8,7 @@
 //! does not know what was there.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use super::call::{Call, Reply};
 use super::error::Error;
 use super::location::Location;
-use super::register::Register;
+use super::register::{Register, private};
 use crate::desired::{Content, Digest};
 
 /// The folder or prefix of the contents, below the state's place.
@@ -202,7 +202,8 @@ enum Step {
     Write,
 }
 
-/// What a kill or a power cut left half written does not have the digest of its name: it is not there for a reader, and is written anew.
+/// What a kill or a power cut left half written does not have the digest of its name: it is not there for a reader, and is written anew. Whatever else
+/// stands under the name is removed first: through a link this would write elsewhere.
 fn write(
     folder: &Path,
     Digested { digest, content }: &Digested,
@@ -214,11 +215,15 @@ fn write(
         return Ok(());
     }
     step(Step::Create)?;
-    let mut file = match File::create(&target) {
+    let mut file = match create(&target) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             step(Step::Make)?;
             fs::create_dir_all(folder)?;
-            File::create(&target)?
+            create(&target)?
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            fs::remove_file(&target)?;
+            create(&target)?
         }
         other => other?,
     };
@@ -236,6 +241,14 @@ fn write(
         let _ = fs::remove_file(&target);
     }
     filled
+}
+
+/// A new file that only its owner reads, like the rest of the state.
+fn create(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    private(&mut options);
+    options.open(path)
 }
 
 /// Packs contents; it keeps its memory from one to the next.
@@ -316,6 +329,24 @@ mod tests {
             fs::write(&path, damaged).unwrap();
             assert_eq!(objects.get(content.digest()).await, None);
         }
+    }
+
+    #[tokio::test]
+    async fn a_content_is_its_owners_and_is_written_through_no_link() {
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+        let place = tempfile::tempdir().unwrap();
+        let objects = Objects::open(&Location::Folder(place.path().to_owned())).unwrap();
+        let content = content("<p>kept</p>");
+        let (path, elsewhere) = (place.path().join(name(content.digest())), place.path().join("elsewhere"));
+        fs::write(&elsewhere, "somebody else's").unwrap();
+        fs::create_dir(place.path().join(FOLDER)).unwrap();
+        symlink(&elsewhere, &path).unwrap();
+        keep(&objects, &content).await;
+        assert_eq!(fs::read(&elsewhere).unwrap(), b"somebody else's");
+        let meta = path.symlink_metadata().unwrap();
+        assert!(meta.is_file() && meta.permissions().mode() & 0o777 == 0o600, "{meta:?}");
+        assert_eq!(objects.get(content.digest()).await, Some(content));
     }
 
     #[tokio::test]

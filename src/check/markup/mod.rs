@@ -53,7 +53,7 @@ enum Piece {
 }
 
 /// Attributes of one tag that are kept; a hostile tag has millions.
-pub const ATTRIBUTES: usize = 1_000;
+const ATTRIBUTES: usize = 1_000;
 
 /// An attribute as a subject sees it.
 #[derive(Debug, Clone)]
@@ -79,10 +79,10 @@ impl<'p> Tag<'p> {
         self.hints.may_repeat
     }
 
-    /// Whether the tag has more attributes than are kept: nobody knows what the others do.
+    /// Where the tag begins, if it has more attributes than are kept: nobody knows what the others do.
     #[must_use]
-    pub fn crowded(&self) -> bool {
-        self.hints.crowded
+    pub fn crowded(&self) -> Option<Range<usize>> {
+        self.hints.crowded.then(|| self.span.start..self.span.start + 1 + self.name.len())
     }
 
     /// Whether a name starts with `on`.
@@ -147,6 +147,12 @@ fn bit(name: &[u8]) -> u64 {
             1 << ((usize::from(*first) + usize::from(last) * 51 + name.len() * 23) & 63)
         }
     }
+}
+
+/// What is to be said of a tag that is [`Tag::crowded`].
+#[must_use]
+pub fn crowded() -> String {
+    format!("this tag has more than {ATTRIBUTES} attributes, and what follows them was not looked at")
 }
 
 /// What looks at a body. A subject sees every event and keeps what it needs.

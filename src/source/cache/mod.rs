@@ -117,16 +117,16 @@ impl Pen {
     /// Writes what is worth it. A cache that cannot be written is none.
     pub(super) fn keep(&mut self, kept: &Kept<'_>) {
         let Some(draft) = self.draft.take().flatten().filter(|_| kept.gains()) else { return };
-        if self.add(&patch::of(kept)).is_err() {
+        if self.end.as_ref().is_none_or(|end| self.add(end, &patch::of(kept)).is_err()) {
             let _ = self.replace(draft.file, kept);
         }
     }
 
     /// Adds a patch to the file, if it still is as it was read.
-    fn add(&self, patch: &[u8]) -> io::Result<()> {
-        let Some(end) = self.end.as_ref().filter(|end| LEAD + patch.len() <= end.room) else {
+    fn add(&self, end: &End, patch: &[u8]) -> io::Result<()> {
+        if LEAD + patch.len() > end.room {
             return Err(io::ErrorKind::FileTooLarge.into());
-        };
+        }
         let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let mut file = File::from(rustix::fs::open(self.folder.join(&self.name), flags, Mode::empty())?);
         let meta = file.metadata()?;

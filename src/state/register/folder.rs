@@ -232,14 +232,15 @@ fn token(bytes: &[u8]) -> Token {
     Token(Digest::of(bytes).to_string())
 }
 
+/// Makes a new file its owner's alone.
 #[cfg(unix)]
-fn private(options: &mut OpenOptions) {
+pub(in crate::state) fn private(options: &mut OpenOptions) {
     use std::os::unix::fs::OpenOptionsExt as _;
     options.mode(0o600);
 }
 
 #[cfg(not(unix))]
-fn private(_options: &mut OpenOptions) {}
+pub(in crate::state) fn private(_options: &mut OpenOptions) {}
 
 #[cfg(unix)]
 fn sync_folder(path: &Path) -> io::Result<()> {

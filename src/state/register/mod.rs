@@ -14,6 +14,7 @@ use std::time::Duration;
 #[cfg(feature = "clouds")]
 pub use bucket::Bucket;
 pub use folder::Folder;
+pub(super) use folder::private;
 
 use super::base;
 use super::call::{Call, Reply};
