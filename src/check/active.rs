@@ -77,7 +77,9 @@ impl Subject for Active {
         if let Some(place) = &crowded {
             self.crowded.add(place.clone());
         }
-        if tag.may_run() || ADDRESSES.iter().any(|name| tag.has(name)) {
+        // Nearly no address runs code, and of a name that stands twice only the first was asked for here.
+        let runs = |name: &&str| tag.get(name).is_some_and(|address| runs(address.value));
+        if tag.may_run() || tag.may_repeat() || ADDRESSES.iter().any(runs) {
             self.values(tag);
         }
         self.places.count > before || crowded.is_some()
@@ -117,7 +119,7 @@ impl Active {
 
     /// Reports what was seen.
     pub fn report(self, text: &Text, findings: &mut Findings<'_>) {
-        let message = format!("mail clients remove {}, and filters take the mail for an attack", self.what);
+        let message = format_args!("mail clients remove {}, and filters take the mail for an attack", self.what);
         findings.places(&table::ACTIVE_CONTENT, text, &self.places, message).help("remove it; link to a page instead");
         findings
             .places(&table::ACTIVE_CONTENT, text, &self.crowded, markup::crowded())
