@@ -39,22 +39,22 @@ pub struct Contract {
     pub variables: BTreeMap<String, Variable>,
 }
 
-/// A contract as text: one piece of memory where the value has a dozen, since hardly any run asks for it.
+/// A contract as one piece of memory where the value has a dozen, since hardly any run asks for it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Packed(String);
+pub struct Packed(#[serde(with = "serde_bytes")] Vec<u8>);
 
 impl Packed {
     /// Packs a contract.
     #[must_use]
     pub fn of(contract: &Contract) -> Self {
-        // Maps with names as keys can always be written.
-        Self(serde_json::to_string(contract).unwrap_or_default())
+        // Plain values can always be written.
+        Self(postcard::to_allocvec(contract).unwrap_or_default())
     }
 
     /// The contract.
     #[must_use]
     pub fn open(&self) -> Contract {
-        serde_json::from_str(&self.0).unwrap_or_default()
+        postcard::from_bytes(&self.0).unwrap_or_default()
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::{fmt, io};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A BLAKE3 digest.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+///
+/// As digits in what people may read, as its bytes in the cache.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
 
 impl Digest {
@@ -14,6 +15,12 @@ impl Digest {
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
+    }
+
+    /// The digest of many bytes, made on all cores.
+    #[must_use]
+    pub fn of_many(bytes: &[u8]) -> Self {
+        Self(*blake3::Hasher::new().update_rayon(bytes).finalize().as_bytes())
     }
 
     /// The 32 bytes.
@@ -54,9 +61,19 @@ impl TryFrom<String> for Digest {
     }
 }
 
-impl From<Digest> for String {
-    fn from(digest: Digest) -> Self {
-        digest.to_string()
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        if to.is_human_readable() { to.collect_str(self) } else { self.0.serialize(to) }
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        if from.is_human_readable() {
+            Self::try_from(String::deserialize(from)?).map_err(serde::de::Error::custom)
+        } else {
+            <[u8; 32]>::deserialize(from).map(Self)
+        }
     }
 }
 

@@ -73,7 +73,11 @@ impl<'a> Record<'a> {
         }
         let start = *bytes;
         let (mut record, folders) = Self::own(bytes)?;
-        record.below = (0..folders).map(|_| Self::next(bytes, depth + 1)).collect::<Option<Vec<_>>>()?;
+        // A number that is none of ours must not ask for memory.
+        record.below.reserve_exact(folders.min(1024));
+        for _ in 0..folders {
+            record.below.push(Self::next(bytes, depth + 1)?);
+        }
         record.whole = Some(&start[..start.len() - bytes.len()]);
         Some(record)
     }
