@@ -23,15 +23,13 @@ mod textpart;
 mod verdict;
 mod wording;
 
-use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::desired::tags::{Engine, Parsed};
 use crate::desired::{Id, Key, Row, Template};
-use crate::diagnostic::{Diagnostic, Severity};
-use crate::limits;
+use crate::diagnostic::{Diagnostic, Location, Severity};
 use crate::source::{Folder, Problem, Walk};
-
-use rare::Rare;
 
 pub use allow::may_allow;
 pub use findings::{Levels, finding, sorted};
@@ -44,8 +42,8 @@ pub struct Rules<'a> {
     pub levels: &'a Levels,
     /// The environment's name.
     pub environment: &'a str,
-    /// Measures a request that may be larger than so many bytes as serialized; the checks know no wire.
-    pub measure: fn(&Template, u64) -> Option<u64>,
+    /// Measures a request in bytes as serialized; the checks know no wire.
+    pub measure: fn(&Template) -> u64,
 }
 
 /// Judges one folder and lets go of it.
@@ -53,34 +51,32 @@ pub struct Rules<'a> {
 pub fn folder(mut folder: Folder, rules: &Rules<'_>) -> Verdict {
     let mut findings = findings::Findings::new(rules.levels);
     let mut contract = Contract::default();
-    let rare = folder.html.as_ref().map(|html| Rare::of(&html.sent)).unwrap_or_default();
     if folder.parsed {
         fields::check(&folder, rules.environment, &mut findings);
         assets::check(&folder, &mut findings);
         characters::check(&folder, &mut findings);
-        contract = parts(&folder, rare, &mut findings);
+        contract = parts(&folder, &mut findings);
     }
     let adopt = adopt(&folder, rules.environment, &mut findings);
     let moved_from = moved_from(&folder, &mut findings);
     let name = folder.manifest.name.as_ref().map(|name| (name.value.clone(), folder.locate(&name.place)));
     findings.problems(std::mem::take(&mut folder.problems));
-    let allows = allow::collect(&folder, rare, &mut findings);
+    let allows = allow::collect(&folder, &mut findings);
     let template = folder.take_template();
-    if let Some(bytes) = (rules.measure)(&template, limits::REQUEST_BYTES_CAUTIOUS) {
-        assets::request(&folder.manifest_path(), &template, bytes, &mut findings);
-    }
+    let request_bytes = (rules.measure)(&template);
+    assets::request(&folder.manifest_path(), &template, request_bytes, &mut findings);
     let found = findings.take();
     let kept = allow::apply(found, allows, &mut findings);
     let mut verdict = Verdict { findings: findings.finish(kept), name, contract: Packed::of(&contract), row: None };
     if !verdict.has_error() {
         let digest = template.digest();
-        verdict.row = Some(Row { name: template.name, digest, adopt, moved_from });
+        verdict.row = Some(Row { name: template.name, digest, request_bytes, adopt, moved_from });
     }
     verdict
 }
 
-/// Judges the parts of the mail, each read once; the html has these rare words.
-fn parts(folder: &Folder, rare: Rare, findings: &mut findings::Findings<'_>) -> Contract {
+/// Judges the parts of the mail, each read once.
+fn parts(folder: &Folder, findings: &mut findings::Findings<'_>) -> Contract {
     let engine = tags::engine(folder, findings);
     let mut links = links::Links::default();
     let mut wording = wording::Wording::default();
@@ -90,7 +86,7 @@ fn parts(folder: &Folder, rare: Rare, findings: &mut findings::Findings<'_>) -> 
             parsed = crate::desired::tags::simple(&html.sent);
         }
         let tags = parsed.tags.iter().map(|tag| tag.span.start).collect();
-        let mut body = body::Body::new(rare, tags, folder.plaintext.is_none(), findings);
+        let mut body = body::Body::new(&html.sent, tags, folder.plaintext.is_none(), findings);
         markup::read(&html.sent, &mut body);
         (links, wording) = body.report(html, folder, engine, findings);
     }
@@ -138,51 +134,92 @@ fn moved_from(folder: &Folder, findings: &mut findings::Findings<'_>) -> Option<
     }
 }
 
-/// The verdicts of a whole walk, with the findings that need all of them.
+/// The verdicts of a whole walk, with every finding.
 #[derive(Debug, Default)]
 pub struct Tree {
-    /// One verdict per template folder, by key: sorted, and each key once.
-    pub verdicts: Vec<(Key, Verdict)>,
-    /// Findings about the tree itself, sorted.
+    /// One verdict per template folder, by key: sorted, and each key once. Their findings are below.
+    pub verdicts: Vec<(Key, Box<Verdict>)>,
+    /// Every finding, sorted.
     pub findings: Vec<Diagnostic>,
+}
+
+impl Tree {
+    /// Every template folder, also those that do not parse, in order.
+    pub fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.verdicts.iter().map(|(key, _)| key)
+    }
+
+    /// The variables of each template.
+    #[must_use]
+    pub fn contracts(&self) -> BTreeMap<Key, Contract> {
+        self.verdicts.iter().map(|(key, verdict)| (key.clone(), verdict.contract.open())).collect()
+    }
+
+    /// How many findings are errors.
+    #[must_use]
+    pub fn errors(&self) -> usize {
+        self.findings.iter().filter(|finding| finding.severity == Severity::Error).count()
+    }
 }
 
 /// Judges what can only be seen over the whole tree: names, keys, and what the walk itself met.
 #[must_use]
-pub fn tree(walk: Walk<Verdict>, levels: &Levels) -> Tree {
-    let mut tree = Tree::default();
+pub fn tree(walk: Walk<Box<Verdict>>, levels: &Levels) -> Tree {
     let mut findings: Vec<Diagnostic> = walk.problems.into_iter().map(|problem: Problem| finding(problem)).collect();
     let mut folders = walk.folders;
     folders.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
-    // Neither map is gone through, so their order reaches nobody.
-    let mut by_case: HashMap<String, &Key> = HashMap::with_capacity(folders.len());
-    let mut by_name: HashMap<&str, &str> = HashMap::with_capacity(folders.len());
-    for (key, path, verdict) in &folders {
-        let folded = key.as_str().to_lowercase();
-        if let Some(first) = by_case.get(&folded) {
-            let message = format!("`{key}` and `{first}` are one folder where case or Unicode form does not count");
-            let location = crate::diagnostic::Location::whole(path.clone());
-            findings.push(Diagnostic::new(&table::KEY_INVALID, location, message).help("rename one of them"));
-        } else {
-            by_case.insert(folded, key);
-        }
-        if let Some((name, location)) = &verdict.name {
-            if let Some(first) = by_name.get(name.as_str()) {
-                let message = format!("`{name}` is also the name of {first}");
-                let finding = Diagnostic::new(&table::NAME_DUPLICATE, location.clone(), message);
-                findings.push(finding.help("give each template a name of its own"));
-            } else {
-                by_name.insert(name, &location.path);
-            }
-        }
-    }
+    findings.extend(one_folder(&folders));
+    findings.extend(one_name(&folders));
     // The first of two with the same key counts.
     folders.dedup_by(|after, before| after.0 == before.0);
-    tree.verdicts = folders.into_iter().map(|(key, _, verdict)| (key, verdict)).collect();
     for finding in &mut findings {
         finding.severity = levels.of(finding.rule, finding.severity);
     }
     findings.retain(|finding| finding.severity != Severity::Off);
-    tree.findings = sorted(findings);
-    tree
+    let mut verdicts: Vec<(Key, Box<Verdict>)> = folders.into_iter().map(|(key, _, verdict)| (key, verdict)).collect();
+    verdicts.iter_mut().for_each(|(_, verdict)| findings.append(&mut verdict.findings));
+    Tree { verdicts, findings: sorted(findings) }
+}
+
+/// Names that two templates have.
+fn one_name(folders: &[(Key, String, Box<Verdict>)]) -> Vec<Diagnostic> {
+    let mut findings = Vec::new();
+    // Not gone through, so that its order reaches nobody.
+    let mut by_name: HashMap<&str, &str> = HashMap::with_capacity(folders.len());
+    for (name, location) in folders.iter().filter_map(|(_, _, verdict)| verdict.name.as_ref()) {
+        match by_name.entry(name) {
+            Entry::Occupied(first) => {
+                let message = format!("`{name}` is also the name of {}", first.get());
+                let finding = Diagnostic::new(&table::NAME_DUPLICATE, location.clone(), message);
+                findings.push(finding.help("give each template a name of its own"));
+            }
+            Entry::Vacant(free) => {
+                free.insert(&location.path);
+            }
+        }
+    }
+    findings
+}
+
+/// Keys that would be one where case or Unicode form does not count.
+fn one_folder(folders: &[(Key, String, Box<Verdict>)]) -> Vec<Diagnostic> {
+    // Paths in small ASCII letters, as nearly all are, differ as they stand.
+    let plain = |key: &Key| key.as_str().bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
+    if folders.iter().all(|(key, ..)| plain(key)) {
+        return Vec::new();
+    }
+    let mut findings = Vec::new();
+    // Not gone through, so that its order reaches nobody.
+    let mut by_case: HashMap<String, &Key> = HashMap::with_capacity(folders.len());
+    for (key, path, _) in folders {
+        let folded = key.as_str().to_lowercase();
+        if let Some(first) = by_case.get(&folded) {
+            let message = format!("`{key}` and `{first}` are one folder where case or Unicode form does not count");
+            let location = Location::whole(path.clone());
+            findings.push(Diagnostic::new(&table::KEY_INVALID, location, message).help("rename one of them"));
+        } else {
+            by_case.insert(folded, key);
+        }
+    }
+    findings
 }

@@ -1,43 +1,25 @@
 //! Reading and checking the whole tree: what every command does first.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::report::{concise, summary};
 use super::{Context, Exit, Failure};
-use crate::check::{self, Contract, Levels, Packed, Rules};
+use crate::check::{self, Levels, Rules, Tree};
 use crate::client;
 use crate::desired::{Desired, Hasher, Key, Template};
 use crate::diagnostic::{Diagnostic, Profile, Severity};
 use crate::source::{Cache, Environment, EnvironmentError, Only, OpenError, Project};
 
-/// The tree, read and checked.
+/// The tree, read and checked, without errors.
 #[derive(Debug, Default)]
 pub struct Checked {
-    /// One row per template without errors. It is all that should exist when [`Checked::errors`] is 0.
+    /// All that should exist: one row per template.
     pub desired: Desired,
-    /// Every finding, sorted.
-    pub findings: Vec<Diagnostic>,
-    /// Every template folder, also those that do not parse: none of them is removed.
+    /// Every template folder.
     pub folders: BTreeSet<Key>,
-    /// The variables of each of them, in the same order.
-    contracts: Vec<Packed>,
-}
-
-impl Checked {
-    /// The variables of each template.
-    #[must_use]
-    pub fn contracts(&self) -> BTreeMap<Key, Contract> {
-        self.folders.iter().cloned().zip(self.contracts.iter().map(Packed::open)).collect()
-    }
-
-    /// How many findings are errors.
-    #[must_use]
-    pub fn errors(&self) -> usize {
-        self.findings.iter().filter(|finding| finding.severity == Severity::Error).count()
-    }
 }
 
 /// Opens the project that the global options name.
@@ -98,37 +80,24 @@ pub fn check(
     environment: &Environment,
     profile: Profile,
     only: Option<&Only<'_>>,
-) -> anyhow::Result<Checked> {
+) -> anyhow::Result<Tree> {
     let (levels, wrong) = Levels::new(profile, &project.config);
     if !wrong.is_empty() {
         return Err(refuse(context, &wrong));
     }
-    let rules = Rules { levels: &levels, environment: &environment.name, measure: client::body::request_bytes_over };
+    let rules = Rules { levels: &levels, environment: &environment.name, measure: client::body::request_bytes };
     // A narrowed run reads a few folders; the cache holds all.
     let cache = if only.is_none() { cache(context, project, environment, profile) } else { None };
     let read = AtomicUsize::new(0);
     let walk = project.walk(environment, only, cache, |folder| {
         read.fetch_add(1, Ordering::Relaxed);
-        check::folder(folder, &rules)
+        Box::new(check::folder(folder, &rules))
     });
     let (read, all) = (read.into_inner(), walk.folders.len());
     context
         .terminal
         .detail(format_args!("{read} of {all} templates read, the others are as they were in the run before"));
-    let tree = check::tree(walk, &levels);
-    let mut findings = tree.findings;
-    // Maps that are made out of sorted lists are made in one go.
-    let (mut folders, mut rows, mut contracts) = (Vec::with_capacity(all), Vec::with_capacity(all), Vec::new());
-    for (key, verdict) in tree.verdicts {
-        findings.extend(verdict.findings);
-        contracts.push(verdict.contract);
-        rows.extend(verdict.row.map(|row| (key.clone(), row)));
-        folders.push(key);
-    }
-    let mut checked = Checked { findings: check::sorted(findings), contracts, ..Checked::default() };
-    checked.desired.templates = rows.into_iter().collect();
-    checked.folders = folders.into_iter().collect();
-    Ok(checked)
+    Ok(check::tree(walk, &levels))
 }
 
 /// The stat cache of a project for one environment and profile; nothing with `--no-cache`, or where this program cannot tell which one it is.
@@ -156,14 +125,31 @@ fn cache(context: &Context, project: &Project, environment: &Environment, profil
 ///
 /// Exit 3 when a finding is an error.
 pub fn require(context: &Context, project: &Project, environment: &Environment) -> anyhow::Result<Checked> {
-    let checked = check(context, project, environment, Profile::Default, None)?;
-    if checked.errors() > 0 {
-        return Err(refuse(context, &checked.findings));
+    let tree = good(context, project, environment)?;
+    // Maps that are made out of sorted lists are made in one go.
+    let (mut folders, mut rows) = (Vec::with_capacity(tree.verdicts.len()), Vec::with_capacity(tree.verdicts.len()));
+    for (key, verdict) in tree.verdicts {
+        rows.extend(verdict.row.map(|row| (key.clone(), row)));
+        folders.push(key);
     }
-    for finding in &checked.findings {
+    let desired = Desired { templates: rows.into_iter().collect() };
+    Ok(Checked { desired, folders: folders.into_iter().collect() })
+}
+
+/// The same as it came out of the checks.
+///
+/// # Errors
+///
+/// Exit 3 when a finding is an error.
+pub fn good(context: &Context, project: &Project, environment: &Environment) -> anyhow::Result<Tree> {
+    let tree = check(context, project, environment, Profile::Default, None)?;
+    if tree.errors() > 0 {
+        return Err(refuse(context, &tree.findings));
+    }
+    for finding in &tree.findings {
         context.terminal.detail(concise::line(finding));
     }
-    Ok(checked)
+    Ok(tree)
 }
 
 /// Reads one template in full, to send it. The caller compares its digest with the row's: the file may have changed since.

@@ -40,7 +40,7 @@ pub fn run(context: &Context, args: &Args) -> anyhow::Result<Exit> {
     };
     let mut text = render(args.format, &environment.name, &ids).map_err(same)?;
     if args.variables {
-        let contracts = checked::require(context, &project, environment)?.contracts();
+        let contracts = checked::good(context, &project, environment)?.contracts();
         let types = variables(args.format, &ids, &contracts).map_err(same)?;
         text += &types.ok_or_else(|| {
             Failure::new(Exit::Usage, "`--variables` goes with `--format typescript`, `python`, `go` or `rust`")

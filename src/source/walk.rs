@@ -105,6 +105,9 @@ where
             && let Some(value) = self.remembered(record, &place.below)
         {
             let walk = Walk { folders: value.into_iter().collect(), problems: Vec::new() };
+            if record.below.is_empty() {
+                return Found { walk, kept: record.again(Vec::new()) };
+            }
             let below: Vec<&'a Record<'a>> = record.below.iter().collect();
             let children = below.into_par_iter().map(|record| (Cow::Borrowed(record.name), Some(record)));
             let (walk, kept) = self.children(None, &place, walk, children);

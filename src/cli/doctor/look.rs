@@ -67,7 +67,7 @@ fn templates(context: &Context, project: &Project, environment: &Environment) ->
             let failure = Failure::new(Exit::Findings, message).help("`letterpress validate` shows them");
             Line::fail("templates", &failure.into())
         }
-        Ok(checked) => Line::pass("templates", format!("{} without errors", checked.folders.len())),
+        Ok(checked) => Line::pass("templates", format!("{} without errors", checked.verdicts.len())),
         Err(error) => Line::fail("templates", &error),
     }
 }

@@ -6,7 +6,7 @@ use std::io;
 use serde::Serialize;
 
 use crate::check::Contract;
-use crate::cli::checked::Checked;
+use crate::check::Tree;
 use crate::desired::Key;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::untrusted::inert_json;
@@ -100,13 +100,13 @@ impl<'a> Finding<'a> {
 /// # Errors
 ///
 /// What the stream fails with.
-pub fn write(out: &mut dyn io::Write, environment: &str, checked: &Checked) -> io::Result<()> {
+pub fn write(out: &mut dyn io::Write, environment: &str, checked: &Tree) -> io::Result<()> {
     let count = |severity| checked.findings.iter().filter(|finding| finding.severity == severity).count();
     let report = Report {
         format: 1,
         environment,
         counts: Counts {
-            templates: checked.folders.len(),
+            templates: checked.verdicts.len(),
             errors: count(Severity::Error),
             warnings: count(Severity::Warn),
             infos: count(Severity::Info),
