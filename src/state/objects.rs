@@ -7,10 +7,13 @@
 //! and needs to know of nobody else. A plan that reads meanwhile may miss a content: the entry that it had read is history by then, and the plan says that it
 //! does not know what was there.
 
+mod packed;
+
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use futures_util::{StreamExt as _, stream};
 use tokio::sync::mpsc;
@@ -20,6 +23,7 @@ use super::error::Error;
 use super::location::Location;
 use super::register::{Register, private};
 use crate::desired::{Content, Digest};
+use packed::{Packer, unpack};
 
 /// The folder or prefix of the contents, below the state's place.
 const FOLDER: &str = "objects";
@@ -32,9 +36,6 @@ const TOGETHER: usize = 1_000;
 
 /// Writes to a bucket that are open at once: enough for one that answers in 50 ms to keep up with the service.
 const OPEN: usize = 32;
-
-/// Largest content in bytes once unpacked: three bodies cannot be larger than the service's request.
-const UNPACKED_BYTES: u64 = 4 * crate::limits::REQUEST_BYTES;
 
 /// The store of the contents of one state.
 #[derive(Debug, Clone)]
@@ -86,7 +87,7 @@ impl Objects {
                     let (mut packer, mut failed) = (Packer::new().ok(), 0);
                     while let Some(Some(content)) = waiting.blocking_recv() {
                         let put =
-                            packer.as_mut().is_some_and(|packer| write(&folder, &content, packer, |_| Ok(())).is_ok());
+                            packer.as_mut().is_some_and(|packer| write(&folder, content, packer, |_| Ok(())).is_ok());
                         failed += usize::from(!put);
                     }
                     failed
@@ -189,9 +190,9 @@ fn name(digest: Digest) -> String {
 
 /// Keeps a content in a bucket, and says whether it is there.
 async fn put(register: &Register, Digested { digest, content }: Digested) -> bool {
-    let packing = move || Packer::new()?.pack(&content);
-    let Ok(Ok(packed)) = tokio::task::spawn_blocking(packing).await else { return false };
-    matches!(register.answer(Call::Put { name: name(digest), bytes: packed.into() }).await, Reply::Done)
+    let packing = move || Packer::new()?.pack(content).map(Arc::from);
+    let Ok(Ok(bytes)) = tokio::task::spawn_blocking(packing).await else { return false };
+    matches!(register.answer(Call::Put { name: name(digest), bytes }).await, Reply::Done)
 }
 
 /// What a disk can fail at: tests let it fail.
@@ -206,14 +207,11 @@ enum Step {
 /// stands under the name is removed first: through a link this would write elsewhere.
 fn write(
     folder: &Path,
-    Digested { digest, content }: &Digested,
+    Digested { digest, content }: Digested,
     packer: &mut Packer,
     mut step: impl FnMut(Step) -> io::Result<()>,
 ) -> io::Result<()> {
-    let target = folder.join(file_name(*digest));
-    if fs::read(&target).is_ok_and(|packed| unpack(&packed, *digest).is_some()) {
-        return Ok(());
-    }
+    let target = folder.join(file_name(digest));
     step(Step::Create)?;
     let mut file = match create(&target) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -222,19 +220,22 @@ fn write(
             create(&target)?
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            if fs::read(&target).is_ok_and(|packed| unpack(&packed, digest).is_some()) {
+                return Ok(());
+            }
             fs::remove_file(&target)?;
             create(&target)?
         }
         other => other?,
     };
-    let mut fill = || {
+    let fill = || {
         let packed = packer.pack(content)?;
         if let Err(error) = step(Step::Write) {
             // What a full disk takes of a write that fails.
             let _ = file.write_all(&packed[..packed.len() / 2]);
             return Err(error);
         }
-        file.write_all(&packed)
+        file.write_all(packed)
     };
     let filled = fill();
     if filled.is_err() {
@@ -251,29 +252,10 @@ fn create(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Packs contents; it keeps its memory from one to the next.
-struct Packer(zstd::bulk::Compressor<'static>);
-
-impl Packer {
-    fn new() -> io::Result<Self> {
-        // The lowest level costs half and packs templates as well.
-        zstd::bulk::Compressor::new(1).map(Self)
-    }
-
-    fn pack(&mut self, content: &Content) -> io::Result<Vec<u8>> {
-        self.0.compress(&serde_json::to_vec(content)?)
-    }
-}
-
-fn unpack(packed: &[u8], digest: Digest) -> Option<Content> {
-    let mut json = Vec::new();
-    zstd::Decoder::new(packed).ok()?.take(UNPACKED_BYTES).read_to_end(&mut json).ok()?;
-    let content: Content = serde_json::from_slice(&json).ok()?;
-    (content.digest() == digest).then_some(content)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::io::Read as _;
+
     use super::*;
 
     fn content(html: &str) -> Content {
@@ -325,7 +307,7 @@ mod tests {
         let whole = fs::read(&path).unwrap();
         let other = Content { name: "Other".to_owned(), ..content.clone() };
         let bomb = zstd::encode_all(io::repeat(b' ').take(200_000_000), 1).unwrap();
-        for damaged in [&whole[..whole.len() / 2], b"", &Packer::new().unwrap().pack(&other).unwrap()[..], &bomb[..]] {
+        for damaged in [&whole[..whole.len() / 2], b"", Packer::new().unwrap().pack(other).unwrap(), &bomb[..]] {
             fs::write(&path, damaged).unwrap();
             assert_eq!(objects.get(content.digest()).await, None);
         }
@@ -361,7 +343,7 @@ mod tests {
                 let fail = |step| {
                     if step == failing { Err(io::Error::from_raw_os_error(code)) } else { Ok(()) }
                 };
-                let error = write(&folder, &digested(&content), &mut Packer::new().unwrap(), fail).unwrap_err();
+                let error = write(&folder, digested(&content), &mut Packer::new().unwrap(), fail).unwrap_err();
                 assert_eq!(error.raw_os_error(), Some(code), "{failing:?}");
                 assert_eq!(objects.get(content.digest()).await, None, "{failing:?}");
                 let left = fs::read_dir(&folder).map_or(0, Iterator::count);
