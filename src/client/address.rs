@@ -69,9 +69,11 @@ impl BaseUrl {
         self.0.as_str().trim_end_matches('/')
     }
 
-    /// The address of an operation.
-    pub(super) fn operation(&self, path: &str) -> String {
-        format!("{}{path}", self.as_str())
+    /// The address of an operation, whose path begins with a slash.
+    pub(super) fn operation(&self, path: &str) -> Url {
+        let mut url = self.0.clone();
+        url.set_path(&format!("{}{path}", self.0.path().trim_end_matches('/')));
+        url
     }
 }
 
@@ -111,6 +113,8 @@ mod tests {
     fn a_trailing_slash_does_not_count() {
         let url = BaseUrl::new("https://api.example.com/v1/").unwrap();
         assert_eq!(url.as_str(), "https://api.example.com/v1");
-        assert_eq!(url.operation("/system/info"), "https://api.example.com/v1/system/info");
+        assert_eq!(url.operation("/system/info").as_str(), "https://api.example.com/v1/system/info");
+        let url = BaseUrl::new("http://127.0.0.1:8080").unwrap();
+        assert_eq!(url.operation("/system/info").as_str(), "http://127.0.0.1:8080/system/info");
     }
 }

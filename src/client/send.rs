@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::{Stream, stream};
+use reqwest::Url;
 use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
 use tokio::time::Instant;
 
@@ -20,7 +21,7 @@ const TEXT: usize = 64 * 1024;
 /// Sends a request once. The gate is asked just before the last byte of the body is handed to the transport.
 pub(super) async fn send(
     http: &reqwest::Client,
-    url: String,
+    url: Url,
     key: HeaderValue,
     pieces: Pieces,
     timeouts: Timeouts,
