@@ -63,7 +63,11 @@ impl TryFrom<String> for Digest {
 
 impl Serialize for Digest {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        if to.is_human_readable() { to.collect_str(self) } else { self.0.serialize(to) }
+        if to.is_human_readable() {
+            to.serialize_str(&blake3::Hash::from_bytes(self.0).to_hex())
+        } else {
+            self.0.serialize(to)
+        }
     }
 }
 

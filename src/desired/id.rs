@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// A template's id: a UUID by the interface (§2.5), but any short plain text is kept, since an id that we threw away would be lost for ever.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Id(String);
 
 /// The text cannot be an id: empty, over 128 bytes, or with other than letters, digits, `-` and `_`.
@@ -56,8 +56,8 @@ impl std::str::FromStr for Id {
     }
 }
 
-impl From<Id> for String {
-    fn from(id: Id) -> Self {
-        id.0
+impl Serialize for Id {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
     }
 }

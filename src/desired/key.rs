@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// `billing/receipt`: parts joined by `/`, whatever the platform; Unicode normal form as on disk.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Key(String);
 
 /// Why a text is no key. `Display` is a plain sentence fragment.
@@ -92,8 +92,8 @@ impl std::str::FromStr for Key {
     }
 }
 
-impl From<Key> for String {
-    fn from(key: Key) -> Self {
-        key.0
+impl Serialize for Key {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
     }
 }
