@@ -1,17 +1,19 @@
 //! The engine's real driver: HTTP, the store, clocks, signals.
 
 mod at_hand;
+mod reading;
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::LocalBoxFuture;
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::sync::watch;
 
 use self::at_hand::AtHand;
+use self::reading::{Batch, Source};
 use super::engine::{Config, Effect, Engine, Input};
 use super::job::Moved;
 use super::request::{Answer, Ask};
@@ -81,9 +83,10 @@ pub async fn run(steps: &[Step], session: Session, mut config: Config, means: Me
     let mut at_hand = AtHand::default();
     let mut tidying = FuturesUnordered::new();
     let mut seen = 0;
-    let mut input = Input::Wake;
+    let mut inputs = vec![Input::Wake];
     loop {
-        for effect in engine.handle(input, clock.now()) {
+        let mut batch = Batch::default();
+        for effect in engine.handle(inputs.drain(..), clock.now()) {
             match effect {
                 Effect::Tell(event) => tell(&event),
                 Effect::Tidy => {
@@ -96,25 +99,31 @@ pub async fn run(steps: &[Step], session: Session, mut config: Config, means: Me
                     let gate = Arc::clone(engine.gate());
                     let source = match at_hand.take(&key) {
                         Some(loaded) => Source::AtHand(Box::new(loaded)),
-                        None => Source::Disk(Arc::clone(&load)),
+                        None => batch.add(key),
                     };
-                    requests.push(send(client, number, key, source, ask, gate, clock));
+                    requests.push(send(client, number, source, ask, gate, clock));
                 }
             }
         }
+        batch.read(&load);
         if engine.is_over() {
             break;
         }
         let wake = engine.wake_at(clock.now()).unwrap_or(Duration::MAX / 4);
         let rest = wake.saturating_sub(clock.now().mono).min(Duration::from_secs(3_600));
-        input = tokio::select! {
+        inputs.push(tokio::select! {
             biased;
             count = changed(&mut interrupts, seen) => { seen = count; Input::Interrupt }
             Some(reply) = store.next() => Input::Stored(reply),
             Some((input, loaded)) = requests.next() => { at_hand.keep(loaded); input }
             Some(()) = tidying.next() => Input::Tidied,
             () = tokio::time::sleep(rest) => Input::Wake,
-        };
+        });
+        // Whatever else has come by now goes along: a commit costs the same for one result and for sixteen.
+        while let Some(Some((input, loaded))) = requests.next().now_or_never() {
+            at_hand.keep(loaded);
+            inputs.push(input);
+        }
     }
     let (mut outcome, mut ledger) = engine.finish();
     if seen == 0 {
@@ -140,18 +149,10 @@ async fn changed(interrupts: &mut watch::Receiver<u32>, seen: u32) -> u32 {
     }
 }
 
-/// Where the content of a request comes from.
-enum Source {
-    /// Read for the placeholder, a moment ago.
-    AtHand(Box<Loaded>),
-    Disk(Load),
-}
-
 /// Sends one request. The template comes back after a placeholder, whose content is next.
 async fn send(
     client: &Client,
     number: usize,
-    key: Key,
     source: Source,
     ask: Ask,
     gate: Arc<Gate>,
@@ -159,14 +160,7 @@ async fn send(
 ) -> (Input, Option<Loaded>) {
     let open = move || gate.is_open(clock.now());
     // Loaded for a placeholder too: it carries the sender, and a template that cannot be sent needs no id.
-    let loaded = match source {
-        Source::AtHand(loaded) => Ok(*loaded),
-        Source::Disk(load) => match tokio::task::spawn_blocking(move || load(&key)).await {
-            Ok(loaded) => loaded,
-            Err(error) => Err(error.to_string()),
-        },
-    };
-    let loaded = match loaded {
+    let loaded = match source.loaded().await {
         Ok(loaded) => loaded,
         Err(why) => return (Input::Withdrawn(number, why), None),
     };

@@ -235,8 +235,16 @@ impl Engine {
         self.ledger.state().epoch
     }
 
-    /// Takes in what happened and says what to do.
-    pub(super) fn handle(&mut self, input: Input, now: Now) -> Vec<Effect> {
+    /// Takes in all that happened and says what to do. What comes together shares a commit.
+    pub(super) fn handle(&mut self, inputs: impl IntoIterator<Item = Input>, now: Now) -> Vec<Effect> {
+        for input in inputs {
+            self.take_in(input, now);
+        }
+        self.advance(now);
+        std::mem::take(&mut self.effects)
+    }
+
+    fn take_in(&mut self, input: Input, now: Now) {
         match input {
             Input::Wake => {}
             Input::Stored(reply) => {
@@ -251,8 +259,6 @@ impl Engine {
             Input::Tidied => self.tidying = Tidying::Done,
             Input::Interrupt => self.interrupt(now),
         }
-        self.advance(now);
-        std::mem::take(&mut self.effects)
     }
 
     /// When to wake the engine if nothing else happens (monotonic).

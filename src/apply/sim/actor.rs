@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use super::chance::Chance;
-use crate::apply::engine::Engine;
+use crate::apply::engine::{Engine, Input};
 use crate::state::{Acquire, Entropy, Now};
 
 /// How far a run has come.
@@ -30,6 +30,8 @@ pub(super) struct Actor {
     pub(super) dies_after: Option<u64>,
     /// Stands still until then (true time).
     pub(super) frozen_until: Duration,
+    /// Answers that wait for whatever comes next: a driver hands over together what has come together.
+    pub(super) heard: Vec<Input>,
     /// When the next wake-up that is on its way arrives (true time).
     pub(super) wakes_at: Option<Duration>,
     /// How fast its clocks run, in thousandths.
@@ -48,6 +50,7 @@ impl Actor {
             runs_left: runs,
             dies_after: None,
             frozen_until: Duration::ZERO,
+            heard: Vec::new(),
             wakes_at: None,
             rate: 990 + chance.below(21),
             offset: SignedDuration::from_secs(seconds),

@@ -100,6 +100,8 @@ pub(super) struct World {
 }
 
 const KEYS: [&str; 4] = ["a", "b", "c", "d"];
+/// How many answers in a thousand reach a run together with what comes next.
+const TOGETHER: u64 = 250;
 
 impl World {
     pub(super) fn new(seed: u64, mutant: Option<Mutant>) -> Self {
@@ -247,6 +249,7 @@ impl World {
     fn end_run(&mut self, actor: usize) {
         self.actors[actor].phase = Phase::Asleep;
         self.actors[actor].run += 1;
+        self.actors[actor].heard.clear();
         self.actors[actor].wakes_at = None;
         if self.lock == Some(actor) {
             self.lock = None;
@@ -349,8 +352,19 @@ impl World {
 
     fn apply(&mut self, actor: usize, input: Input) -> Result<(), Violation> {
         let now = self.actors[actor].now(self.time);
+        if !matches!(self.actors[actor].phase, Phase::Applying(_)) {
+            return Ok(());
+        }
+        let waits = matches!(input, Input::Answered(..)) && self.chance.happens(TOGETHER);
+        self.actors[actor].heard.push(input);
+        if waits {
+            let soon = self.time + self.chance.millis(0, 5);
+            self.wake(actor, soon);
+            return Ok(());
+        }
+        let inputs = std::mem::take(&mut self.actors[actor].heard);
         let Phase::Applying(engine) = &mut self.actors[actor].phase else { return Ok(()) };
-        let effects = engine.handle(input, now);
+        let effects = engine.handle(inputs, now);
         let epoch = engine.epoch();
         let over = engine.is_over();
         let wake = engine.wake_at(now);
