@@ -44,7 +44,7 @@ fuzz_target!(|data: &[u8]| {
     };
     let config = Config::read(empty("letterpress.toml")).expect("an empty letterpress.toml is good");
     let (levels, _) = Levels::new(Profile::Strict, &config);
-    let verdict = check::folder(folder, &Rules { levels: &levels, environment: "local", measure: |_| 0 });
+    let verdict = check::folder(folder, &Rules { levels: &levels, environment: "local", measure: |_, _| None });
     let whole = |path: &str, bytes: &std::ops::Range<usize>| {
         let Some((_, raw)) = raw.iter().find(|(known, _)| known == path) else { return true };
         std::str::from_utf8(raw).is_ok_and(|text| text.get(bytes.clone()).is_some())

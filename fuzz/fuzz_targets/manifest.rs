@@ -30,7 +30,7 @@ fuzz_target!(|data: &[u8]| {
     };
     let Some(environment) = project.config.environments.values().next() else { return };
     let (levels, _) = Levels::new(Profile::Strict, &project.config);
-    let rules = Rules { levels: &levels, environment: &environment.name, measure: |_| 0 };
+    let rules = Rules { levels: &levels, environment: &environment.name, measure: |_, _| None };
     let Ok(Some(read)) = project.folder(environment, &"a".parse().expect("a key")) else { return };
     for finding in check::folder(read, &rules).findings {
         assert!(finding.location.bytes.start <= finding.location.bytes.end);

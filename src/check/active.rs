@@ -77,8 +77,12 @@ impl Subject for Active {
         if let Some(place) = &crowded {
             self.crowded.add(place.clone());
         }
-        if tag.may_run() || ADDRESSES.iter().any(|name| tag.has(name)) {
-            self.values(tag);
+        for attribute in tag.attributes() {
+            if tag.may_run() && HANDLERS.contains(&attribute.name) {
+                self.found(attribute.span, || format!("`{}`", attribute.name));
+            } else if runs(attribute.value) && ADDRESSES.contains(&attribute.name) {
+                self.found(attribute.span, || "a `javascript:` address".to_owned());
+            }
         }
         self.places.count > before || crowded.is_some()
     }
@@ -87,7 +91,8 @@ impl Subject for Active {
 /// Whether an address runs code: clients drop blanks and control characters before they look.
 pub fn runs(address: &str) -> bool {
     // `https:` and the like, which nearly all are.
-    if address.as_bytes().first() == Some(&b'h') {
+    let other = |first: &u8| first.is_ascii_graphic() && !matches!(first, b'j' | b'J' | b'v' | b'V');
+    if address.as_bytes().first().is_none_or(other) {
         return false;
     }
     let starts = |scheme: &str| {
@@ -98,16 +103,6 @@ pub fn runs(address: &str) -> bool {
 }
 
 impl Active {
-    fn values(&mut self, tag: &Tag<'_>) {
-        for attribute in tag.attributes() {
-            if attribute.name.starts_with("on") && HANDLERS.contains(&attribute.name) {
-                self.found(attribute.span, || format!("`{}`", attribute.name));
-            } else if ADDRESSES.contains(&attribute.name) && runs(attribute.value) {
-                self.found(attribute.span, || "a `javascript:` address".to_owned());
-            }
-        }
-    }
-
     fn found(&mut self, span: Range<usize>, what: impl FnOnce() -> String) {
         if self.places.is_empty() {
             self.what = what();
@@ -117,7 +112,7 @@ impl Active {
 
     /// Reports what was seen.
     pub fn report(self, text: &Text, findings: &mut Findings<'_>) {
-        let message = format!("mail clients remove {}, and filters take the mail for an attack", self.what);
+        let message = format_args!("mail clients remove {}, and filters take the mail for an attack", self.what);
         findings.places(&table::ACTIVE_CONTENT, text, &self.places, message).help("remove it; link to a page instead");
         findings
             .places(&table::ACTIVE_CONTENT, text, &self.crowded, markup::crowded())

@@ -27,6 +27,37 @@ pub enum Target {
     Relative,
 }
 
+/// What the host of the address before was: most links of a mail lead to one.
+#[derive(Debug, Default)]
+pub struct Hosts {
+    /// An address up to the end of its host, and what any address is that goes on after it.
+    last: Option<(String, Target)>,
+}
+
+impl Hosts {
+    /// See [`Target::of`].
+    pub fn target(&mut self, address: &str) -> Target {
+        if let Some((start, target)) = &self.last
+            && let Some(rest) = address.strip_prefix(start.as_str())
+            && rest.starts_with(HOST_ENDS)
+        {
+            return *target;
+        }
+        let target = Target::of(address);
+        // Of any other address the rest counts, too.
+        if matches!(target, Target::Https | Target::Http)
+            && let Some(host) = address.find("://").map(|at| at + 3)
+            && let Some(length) = address[host..].find(HOST_ENDS).filter(|length| *length > 0)
+        {
+            self.last = Some((address[..host + length].to_owned(), target));
+        }
+        target
+    }
+}
+
+/// What ends the host of an address.
+const HOST_ENDS: [char; 3] = ['/', '?', '#'];
+
 impl Target {
     /// Reads an address.
     #[must_use]
@@ -102,7 +133,24 @@ fn is_private(host: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn the_address_before_changes_nothing(
+            addresses in proptest::collection::vec(
+                "(http|https|HTTPS|mailto|x|)(://|:/|:|)(a\\.b|\\{\\{h\\}\\}|localhost|a\\.b:80|)[/?#@]{0,2}(c|\\{\\{d\\}\\}|https://a\\.b/|)",
+                1..20,
+            ),
+        ) {
+            let mut hosts = Hosts::default();
+            for address in addresses {
+                prop_assert_eq!(hosts.target(&address), Target::of(&address), "{}", address);
+            }
+        }
+    }
 
     #[test]
     fn addresses_are_told_apart() {

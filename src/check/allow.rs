@@ -3,12 +3,13 @@
 use memchr::memmem;
 
 use super::findings::{Findings, may_change};
+use super::rare::Rare;
 use super::table;
 use crate::diagnostic::{Diagnostic, Location, Rule, Severity};
 use crate::source::{Folder, Text, closest};
 
 /// The word that starts an inline allow, after `<!--`.
-const WORD: &str = "letterpress-allow";
+pub const WORD: &str = "letterpress-allow";
 
 /// One allow that may silence findings.
 #[derive(Debug)]
@@ -20,15 +21,16 @@ pub struct Allow {
     used: bool,
 }
 
-/// Finds the allows of a folder, and reports those that cannot be.
+/// Finds the allows of a folder whose html has these rare words, and reports those that cannot be.
 #[must_use]
-pub fn collect(folder: &Folder, findings: &mut Findings<'_>) -> Vec<Allow> {
+pub fn collect(folder: &Folder, rare: Rare, findings: &mut Findings<'_>) -> Vec<Allow> {
     let mut allows = Vec::new();
     for allow in &folder.manifest.allow {
         let location = folder.locate(&allow.rule.place);
         allows.extend(known(&allow.rule.value, None, location, findings));
     }
-    for text in [&folder.html, &folder.amp].into_iter().flatten() {
+    let html = folder.html.as_ref().filter(|_| rare.allow);
+    for text in html.into_iter().chain(&folder.amp) {
         inline(text, &mut allows, findings);
     }
     allows

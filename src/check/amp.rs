@@ -326,10 +326,10 @@ impl Amp {
             let finding = Diagnostic::new(&table::AMP_SIZE, Location::whole(text.path.clone()), message);
             findings.push(finding.limit(size, CUSTOM_BYTES));
         } else {
-            let message = format!("an inline style has at most {INLINE_BYTES} bytes");
+            let message = format_args!("an inline style has at most {INLINE_BYTES} bytes");
             findings.places(&table::AMP_SIZE, text, &self.inline, message);
         }
-        let message = format!("AMP for Email does not allow {}", self.what);
+        let message = format_args!("AMP for Email does not allow {}", self.what);
         findings.places(&table::AMP_DISALLOWED, text, &self.disallowed, message);
         if let Some(first) = &self.crowded.first {
             let finding = Diagnostic::new(&table::AMP_DISALLOWED, text.at(first.clone()), markup::crowded());

@@ -26,10 +26,9 @@ pub struct Body {
 }
 
 impl Body {
-    /// To look at a body in which these merge tags start, with or without deriving a plain text.
+    /// To look at a body that has these rare words, and in which these merge tags start, with or without deriving a plain text.
     #[must_use]
-    pub fn new(html: &str, tags: Vec<usize>, derive: bool, findings: &Findings<'_>) -> Self {
-        let rare = Rare::of(html);
+    pub fn new(rare: Rare, tags: Vec<usize>, derive: bool, findings: &Findings<'_>) -> Self {
         Self {
             structure: Structure::default(),
             active: Active::default(),
@@ -191,7 +190,7 @@ mod tests {
             let levels = Levels::new(profile, &config).0;
             let findings = Findings::new(&levels);
             let tags: Vec<usize> = html.match_indices("{{").map(|(at, _)| at).collect();
-            let new = || Body::new(&html, tags.clone(), derive, &findings);
+            let new = || Body::new(Rare::of(&html), tags.clone(), derive, &findings);
             let (mut body, mut again) = (new(), Again(new()));
             markup::read(&html, &mut body);
             markup::read(&html, &mut again);

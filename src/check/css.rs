@@ -144,7 +144,7 @@ impl Css {
 
     /// Reports what was seen.
     pub fn report(self, text: &Text, findings: &mut Findings<'_>) {
-        let message = format!("{} bytes of style blocks; Gmail drops what goes beyond {STYLE_BYTES}", self.blocks);
+        let message = format_args!("{} bytes of style blocks; Gmail drops what goes beyond {STYLE_BYTES}", self.blocks);
         findings.places(&table::STYLE_OVER_16K, text, &self.over, message).limit(self.blocks, STYLE_BYTES);
         findings
             .places(
@@ -164,7 +164,7 @@ impl Css {
         let message = "Gmail drops the whole style block because of this nested at-rule";
         findings.places(&table::CSS_NESTED_AT, text, &self.nested, message).help("give it a style block of its own");
         findings.places(&table::CSS_SYNTAX, text, &self.syntax, self.syntax_message);
-        let message = format!("`{}` is dropped by Outlook and Gmail", self.unsupported_what);
+        let message = format_args!("`{}` is dropped by Outlook and Gmail", self.unsupported_what);
         findings
             .places(&table::CSS_UNSUPPORTED, text, &self.unsupported, message)
             .help("use tables for layout, or put it inside of `@media` as an enhancement");

@@ -1,6 +1,7 @@
 //! Collecting findings about one folder: levels, one finding per rule and file, order.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::ops::Range;
 
 use super::table;
@@ -145,17 +146,17 @@ impl<'a> Findings<'a> {
         Completing(self.list.last_mut())
     }
 
-    /// Adds a finding about a text part when there are any places, and hands it out to be completed.
+    /// Adds a finding about a text part when there are any places, and hands it out to be completed. Only then the message is formatted.
     pub fn places(
         &mut self,
         rule: &'static Rule,
         text: &Text,
         places: &Places,
-        message: impl Into<String>,
+        message: impl Display,
     ) -> Completing<'_> {
         match &places.first {
             Some(first) if self.on(rule) => {
-                let finding = Diagnostic::new(rule, text.at(first.clone()), message).count(places.count);
+                let finding = Diagnostic::new(rule, text.at(first.clone()), message.to_string()).count(places.count);
                 self.push(finding);
                 Completing(self.list.last_mut())
             }

@@ -179,7 +179,7 @@ impl Images {
             || "add the file to `inline_attachments`".to_owned(),
             |name| format!("did you mean `cid:{name}`?"),
         );
-        let message = format!("no inline attachment has the name `{missing_name}`");
+        let message = format_args!("no inline attachment has the name `{missing_name}`");
         findings.places(&table::CID_MISSING, text, &missing, message).help(help);
         findings
             .places(&table::IMG_ALT_MISSING, text, &self.alt, "this image has no `alt`")
@@ -187,7 +187,7 @@ impl Images {
         findings
             .places(&table::IMG_HTTP, text, &self.http, "this image comes over `http:`")
             .help("use its https address");
-        let message = format!("{} is not shown by Outlook, and often not by Gmail", self.format_what);
+        let message = format_args!("{} is not shown by Outlook, and often not by Gmail", self.format_what);
         findings.places(&table::IMG_FORMAT, text, &self.format, message).help("use png, jpg or gif");
         findings
             .places(&table::IMG_WIDTH_MISSING, text, &self.width, "this image has no `width`")

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::active::runs;
-use super::address::Target;
+use super::address::{Hosts, Target};
 use super::findings::{Findings, Places};
-use super::markup::{Subject, Tag};
+use super::markup::{Subject, Tag, Value};
 use super::table;
 use crate::diagnostic::Diagnostic;
 use crate::source::Text;
@@ -30,6 +30,7 @@ pub struct Links {
     open: Option<(Range<usize>, bool)>,
     /// Whether there is a way to unsubscribe, or nobody asks for one.
     unsubscribe: bool,
+    hosts: Hosts,
     operators: Places,
     /// The first different web addresses.
     pub web: BTreeSet<String>,
@@ -46,18 +47,18 @@ impl Subject for Links {
 
     fn attributes(&mut self, tag: &Tag<'_>) -> bool {
         let mut seen = tag.name == "img";
-        if matches!(tag.name, "a" | "area")
-            && let Some(href) = tag.get("href")
+        let href = tag.get("href");
+        if let Some(href) = &href
+            && matches!(tag.name, "a" | "area")
         {
-            self.link(tag, href.value, href.span);
+            self.link(tag, href);
         }
         let named = seen && !tag.value("alt").is_empty() || !tag.value("aria-label").is_empty();
         if let Some((_, shown)) = &mut self.open {
             *shown |= named;
         }
         seen |= named;
-        for name in ["href", "src"] {
-            let Some(address) = tag.get(name) else { continue };
+        for address in [href, tag.get("src")].into_iter().flatten() {
             seen = true;
             if may_operate(address.value)
                 && crate::desired::tags::simple(address.value).tags.iter().any(|tag| tag.operator.is_some())
@@ -111,9 +112,10 @@ impl Links {
         Self { unsubscribe: !findings.on(&table::UNSUBSCRIBE_MISSING), ..Self::default() }
     }
 
-    fn link(&mut self, tag: &Tag<'_>, href: &str, span: Range<usize>) {
+    fn link(&mut self, tag: &Tag<'_>, href: &Value<'_>) {
+        let (href, span) = (href.value.trim(), href.span.clone());
         self.unsubscribe = self.unsubscribe || has_word(href, "unsub");
-        let target = Target::of(href);
+        let target = self.hosts.target(href);
         let leads = !matches!(target, Target::Empty | Target::Hostless | Target::Anchor | Target::Other);
         self.leading += usize::from(leads);
         match target {
@@ -122,17 +124,17 @@ impl Links {
             Target::Relative | Target::Private | Target::Cid => self.relative.add(span),
             Target::Empty => self.empty.add(tag.span.clone()),
             Target::Hostless => self.empty.add(span),
-            Target::Anchor if href.trim() == "#" => self.empty.add(span),
+            Target::Anchor if href == "#" => self.empty.add(span),
             Target::Http | Target::Https => {
-                if href.trim_start().get(..5).is_some_and(|start| start.eq_ignore_ascii_case("http:")) {
+                if href.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("http:")) {
                     self.http.add(span);
                 }
                 if self.web.len() < KEPT {
-                    self.web.insert(href.trim().to_owned());
+                    self.web.insert(href.to_owned());
                 }
             }
             Target::Dynamic if self.tagged.len() < KEPT => {
-                self.tagged.insert(href.trim().to_lowercase());
+                self.tagged.insert(href.to_lowercase());
             }
             Target::Anchor | Target::Dynamic | Target::Data | Target::Other => {}
         }

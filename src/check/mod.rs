@@ -29,7 +29,10 @@ use std::collections::{BTreeMap, HashMap};
 use crate::desired::tags::{Engine, Parsed};
 use crate::desired::{Id, Key, Row, Template};
 use crate::diagnostic::{Diagnostic, Location, Severity};
+use crate::limits;
 use crate::source::{Folder, Problem, Walk};
+
+use rare::Rare;
 
 pub use allow::may_allow;
 pub use findings::{Levels, finding, sorted};
@@ -42,8 +45,8 @@ pub struct Rules<'a> {
     pub levels: &'a Levels,
     /// The environment's name.
     pub environment: &'a str,
-    /// Measures a request in bytes as serialized; the checks know no wire.
-    pub measure: fn(&Template) -> u64,
+    /// Measures a request that may be larger than so many bytes as serialized; the checks know no wire.
+    pub measure: fn(&Template, u64) -> Option<u64>,
 }
 
 /// Judges one folder and lets go of it.
@@ -51,32 +54,34 @@ pub struct Rules<'a> {
 pub fn folder(mut folder: Folder, rules: &Rules<'_>) -> Verdict {
     let mut findings = findings::Findings::new(rules.levels);
     let mut contract = Contract::default();
+    let rare = folder.html.as_ref().map(|html| Rare::of(&html.sent)).unwrap_or_default();
     if folder.parsed {
         fields::check(&folder, rules.environment, &mut findings);
         assets::check(&folder, &mut findings);
         characters::check(&folder, &mut findings);
-        contract = parts(&folder, &mut findings);
+        contract = parts(&folder, rare, &mut findings);
     }
     let adopt = adopt(&folder, rules.environment, &mut findings);
     let moved_from = moved_from(&folder, &mut findings);
     let name = folder.manifest.name.as_ref().map(|name| (name.value.clone(), folder.locate(&name.place)));
     findings.problems(std::mem::take(&mut folder.problems));
-    let allows = allow::collect(&folder, &mut findings);
+    let allows = allow::collect(&folder, rare, &mut findings);
     let template = folder.take_template();
-    let request_bytes = (rules.measure)(&template);
-    assets::request(&folder.manifest_path(), &template, request_bytes, &mut findings);
+    if let Some(bytes) = (rules.measure)(&template, limits::REQUEST_BYTES_CAUTIOUS) {
+        assets::request(&folder.manifest_path(), &template, bytes, &mut findings);
+    }
     let found = findings.take();
     let kept = allow::apply(found, allows, &mut findings);
     let mut verdict = Verdict { findings: findings.finish(kept), name, contract: Packed::of(&contract), row: None };
     if !verdict.has_error() {
         let digest = template.digest();
-        verdict.row = Some(Row { name: template.name, digest, request_bytes, adopt, moved_from });
+        verdict.row = Some(Row { name: template.name, digest, adopt, moved_from });
     }
     verdict
 }
 
-/// Judges the parts of the mail, each read once.
-fn parts(folder: &Folder, findings: &mut findings::Findings<'_>) -> Contract {
+/// Judges the parts of the mail, each read once; the html has these rare words.
+fn parts(folder: &Folder, rare: Rare, findings: &mut findings::Findings<'_>) -> Contract {
     let engine = tags::engine(folder, findings);
     let mut links = links::Links::default();
     let mut wording = wording::Wording::default();
@@ -86,7 +91,7 @@ fn parts(folder: &Folder, findings: &mut findings::Findings<'_>) -> Contract {
             parsed = crate::desired::tags::simple(&html.sent);
         }
         let tags = parsed.tags.iter().map(|tag| tag.span.start).collect();
-        let mut body = body::Body::new(&html.sent, tags, folder.plaintext.is_none(), findings);
+        let mut body = body::Body::new(rare, tags, folder.plaintext.is_none(), findings);
         markup::read(&html.sent, &mut body);
         (links, wording) = body.report(html, folder, engine, findings);
     }

@@ -6,8 +6,10 @@ use std::sync::LazyLock;
 use aho_corasick::packed::Searcher;
 use memchr::memmem::Finder;
 
+use super::allow;
+
 /// Which rare words a body has as it is written. What is decoded of it may have one all the same.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Rare {
     /// Where the first word of a placeholder stands; behind the end where there is none.
     pub placeholder: usize,
@@ -15,6 +17,8 @@ pub struct Rare {
     pub cid: bool,
     /// `var(--`
     pub variable: bool,
+    /// `letterpress-allow`
+    pub allow: bool,
 }
 
 /// The words that [`placeholder`] looks for.
@@ -22,7 +26,7 @@ const PLACEHOLDERS: [&str; 5] = ["ipsum", "Ipsum", "IPSUM", "TODO:", "FIXME"];
 
 /// Looks for all of them at once. Nothing on a processor without vectors.
 static ALL: LazyLock<Option<Searcher>> =
-    LazyLock::new(|| Searcher::new(PLACEHOLDERS.into_iter().chain(["cid:", "var(--"])));
+    LazyLock::new(|| Searcher::new(PLACEHOLDERS.into_iter().chain(["cid:", "var(--", allow::WORD])));
 
 static EACH: LazyLock<[Finder<'static>; 5]> = LazyLock::new(|| PLACEHOLDERS.map(Finder::new));
 
@@ -31,12 +35,13 @@ impl Rare {
     #[must_use]
     pub fn of(html: &str) -> Self {
         // All of them are looked for wherever they could be.
-        let Some(all) = &*ALL else { return Self { placeholder: 0, cid: true, variable: true } };
-        let mut rare = Self { placeholder: usize::MAX, cid: false, variable: false };
+        let Some(all) = &*ALL else { return Self { placeholder: 0, cid: true, variable: true, allow: true } };
+        let mut rare = Self { placeholder: usize::MAX, cid: false, variable: false, allow: false };
         for found in all.find_iter(html) {
             match found.pattern().as_usize() {
                 5 => rare.cid = true,
                 6 => rare.variable = true,
+                7 => rare.allow = true,
                 _ => rare.placeholder = rare.placeholder.min(found.start()),
             }
         }

@@ -227,9 +227,9 @@ impl Structure {
     /// Reports what was seen.
     pub fn report(mut self, text: &Text, findings: &mut Findings<'_>) {
         self.balance(text, findings);
-        let message = format!("`{}` stands twice in this tag, with different values", self.duplicate_name);
+        let message = format_args!("`{}` stands twice in this tag, with different values", self.duplicate_name);
         findings.places(&table::DUPLICATE_ATTRIBUTE, text, &self.duplicates, message).help("merge the two");
-        let message = format!("mail clients do not show or do not send `<{}>`", self.form_name);
+        let message = format_args!("mail clients do not show or do not send `<{}>`", self.form_name);
         findings.places(&table::FORM_OR_MEDIA, text, &self.form_or_media, message).help("link to a page that has it");
         for (open, _) in std::mem::take(&mut self.open_conditions) {
             self.conditional.add(open);

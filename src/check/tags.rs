@@ -28,6 +28,8 @@ pub fn engine(folder: &Folder, findings: &mut Findings<'_>) -> Engine {
 struct Part<'a> {
     name: &'static str,
     parsed: Parsed<'a>,
+    /// The different names in it.
+    names: BTreeSet<&'a str>,
     /// Other engines' syntax that does not start with `{{`.
     outside: Vec<Outside>,
 }
@@ -77,27 +79,27 @@ pub fn check(
     let mut parts = Vec::new();
     for (name, spot) in spots {
         if let Some(spot) = spot {
+            let parsed = tags::simple(&spot.value);
             let outside = tags::outside_braces(&spot.value);
-            parts.push(Part { name, parsed: tags::simple(&spot.value), outside });
+            parts.push(Part { name, names: names_in(&parsed), parsed, outside });
         }
     }
     for (name, text) in bodies {
         if let Some(text) = text {
             let outside = tags::outside_braces(&text.sent);
-            let parsed = if name == "html" { std::mem::take(&mut html) } else { tags::simple(&text.sent) };
-            let mut part = Part { name, parsed, outside };
+            let mut parsed = if name == "html" { std::mem::take(&mut html) } else { tags::simple(&text.sent) };
             match name {
-                "amp" => mustache(text, &mut part.parsed, findings),
+                "amp" => mustache(text, &mut parsed, findings),
                 // Nobody reads the braces there.
                 "html" => {
                     let read = |flaw: &tags::Flaw| {
                         flaw.message == tags::TOO_MANY || !among(&wording.comments, flaw.span.start)
                     };
-                    part.parsed.flaws.retain(read);
+                    parsed.flaws.retain(read);
                 }
                 _ => {}
             }
-            parts.push(part);
+            parts.push(Part { name, names: names_in(&parsed), parsed, outside });
         }
     }
     let ported = !declared(folder).is_empty() || !parts.iter().any(Part::is_foreign);
@@ -289,18 +291,16 @@ fn names<'a>(folder: &'a Folder, parts: &[Part<'a>], ported: bool, findings: &mu
     let mut used: BTreeSet<&str> = BTreeSet::new();
     for part in parts {
         let block = part.parsed.foreign.iter().any(|(kind, _)| matches!(kind, Foreign::Block | Foreign::Go));
-        used.extend(names_in(&part.parsed));
-        let mut undeclared: Vec<(&str, Range<usize>)> = Vec::new();
-        for tag in &part.parsed.tags {
-            let keyword = block && matches!(tag.name, "else" | "end" | "this");
-            let known = keyword || tags::KNOWN.contains(&tag.name) || declared.contains(tag.name);
-            if ported && !known && !reported.contains(tag.name) {
-                undeclared.push((tag.name, tag.span.clone()));
-            }
-        }
-        let Some((name, _)) = undeclared.first() else { continue };
+        used.extend(&part.names);
+        let unknown = |name: &str| {
+            let keyword = block && matches!(name, "else" | "end" | "this");
+            ported && !keyword && !tags::KNOWN.contains(&name) && !declared.contains(name) && !reported.contains(name)
+        };
+        let unknown: BTreeSet<&str> = part.names.iter().copied().filter(|name| unknown(name)).collect();
+        let undeclared: Vec<&Tag<'_>> = part.parsed.tags.iter().filter(|tag| unknown.contains(tag.name)).collect();
+        let Some(Tag { name, span, .. }) = undeclared.first() else { continue };
         let mut others = 0;
-        for (name, _) in &undeclared {
+        for Tag { name, .. } in &undeclared {
             if !reported.insert(name) {
                 continue;
             }
@@ -323,7 +323,7 @@ fn names<'a>(folder: &'a Folder, parts: &[Part<'a>], ported: bool, findings: &mu
             |word| format!("did you mean `{{{{{word}}}}}`?"),
         );
         let severity = if meant.is_some() { rule.severity } else { severity };
-        let location = place(folder, part, undeclared[0].1.clone());
+        let location = place(folder, part, span.clone());
         let finding = Diagnostic::new(rule, location, message).count(undeclared.len());
         findings.push(finding.severity(severity).help(help));
     }
@@ -371,8 +371,7 @@ fn parity(folder: &Folder, parts: &[Part<'_>], typos: &Typos<'_>, visible: &[usi
         folder.manifest.global_replacements.iter().map(|(name, _)| name.value.as_str()).chain(tags::KNOWN).collect();
     let part = |name: &str| parts.iter().find(|part| part.name == name);
     let every = |part: &Part<'_>| -> BTreeSet<String> {
-        let names = names_in(&part.parsed).into_iter();
-        names.map(|name| typos.get(name).copied().unwrap_or(name).to_owned()).collect()
+        part.names.iter().map(|name| typos.get(name).unwrap_or(name).to_string()).collect()
     };
     let Some(html) = part("html") else { return };
     let in_html = every(html);
@@ -380,13 +379,12 @@ fn parity(folder: &Folder, parts: &[Part<'_>], typos: &Typos<'_>, visible: &[usi
     for other in ["plaintext", "amp"].into_iter().filter_map(part) {
         let in_other = every(other);
         let only_in = |part: &Part<'_>, elsewhere: &BTreeSet<String>, test: &dyn Fn(&Tag<'_>) -> bool| {
-            let mut missing = part.parsed.tags.iter().filter(|tag| {
-                test(tag)
-                    && !typos.contains_key(tag.name)
-                    && !shared.contains(tag.name)
-                    && !elsewhere.contains(tag.name)
-            });
-            missing.next().map(|tag| (tag.name.to_owned(), tag.span.clone()))
+            let missing =
+                |name: &&&str| !typos.contains_key(*name) && !shared.contains(*name) && !elsewhere.contains(**name);
+            let missing: BTreeSet<&&str> = part.names.iter().filter(missing).collect();
+            let mut tags = part.parsed.tags.iter();
+            let first = tags.find(|tag| missing.contains(&tag.name) && test(tag));
+            first.map(|tag| (tag.name.to_owned(), tag.span.clone()))
         };
         let lacks = only_in(html, &in_other, &|tag| other.name == "plaintext" && seen(&tag.span));
         let extra = only_in(other, &in_html, &|_| true);

@@ -85,7 +85,7 @@ impl Wording {
 
     /// Reports what was seen.
     pub fn report(&self, text: &Text, findings: &mut Findings<'_>) {
-        let message = format!("`{}` was meant to be replaced", self.placeholder);
+        let message = format_args!("`{}` was meant to be replaced", self.placeholder);
         findings.places(&table::PLACEHOLDER_LEFT, text, &self.placeholders, message);
         if self.seen_words && !self.hidden_first {
             let mut whole = Places::default();

@@ -85,7 +85,7 @@ pub fn check(
     if !wrong.is_empty() {
         return Err(refuse(context, &wrong));
     }
-    let rules = Rules { levels: &levels, environment: &environment.name, measure: client::body::request_bytes };
+    let rules = Rules { levels: &levels, environment: &environment.name, measure: client::body::request_bytes_over };
     // A narrowed run reads a few folders; the cache holds all.
     let cache = if only.is_none() { cache(context, project, environment, profile) } else { None };
     let read = AtomicUsize::new(0);

@@ -1,6 +1,7 @@
 //! SIGINT and SIGTERM as values: a command ends its step, saves where it is, and says so with 130 or 143.
 
 use std::io;
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::watch;
 
@@ -9,49 +10,42 @@ use super::Exit;
 /// Watches for signals from its making on. Clones hear the same ones.
 #[derive(Debug, Clone)]
 pub struct Interrupt {
-    heard: watch::Receiver<Heard>,
-}
-
-/// What was heard so far.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Heard {
-    times: u32,
-    first: Option<Exit>,
+    /// How many there were.
+    pub count: watch::Receiver<u32>,
+    first: Arc<OnceLock<Exit>>,
 }
 
 impl Interrupt {
-    /// Starts to watch, on the current tokio runtime. The process no longer dies of the signals.
+    /// Starts to watch, on the current tokio runtime, and tells of each signal which one it is, from 1. The process no longer dies of them.
     ///
     /// # Errors
     ///
     /// The system does not let signals be watched.
-    pub fn watch() -> io::Result<Self> {
-        let (say, heard) = watch::channel(Heard::default());
+    pub fn watch(mut tell: impl FnMut(u32) + Send + 'static) -> io::Result<Self> {
+        let (say, count) = watch::channel(0);
+        let first = Arc::new(OnceLock::new());
         let mut signals = Signals::new()?;
+        let heard = Arc::clone(&first);
         tokio::spawn(async move {
-            loop {
+            while !say.is_closed() {
                 let exit = signals.next().await;
-                say.send_modify(|heard| {
-                    heard.times += 1;
-                    heard.first.get_or_insert(exit);
-                });
-                if say.is_closed() {
-                    return;
-                }
+                heard.get_or_init(|| exit);
+                say.send_modify(|count| *count += 1);
+                tell(*say.borrow());
             }
         });
-        Ok(Self { heard })
+        Ok(Self { count, first })
     }
 
     /// The exit code of the first signal, if one came.
     #[must_use]
     pub fn exit(&self) -> Option<Exit> {
-        self.heard.borrow().first
+        self.first.get().copied()
     }
 
     /// Returns at the n-th signal, at once when it is past.
     pub async fn times(&self, n: u32) {
-        if self.heard.clone().wait_for(|heard| heard.times >= n).await.is_err() {
+        if self.count.clone().wait_for(|count| *count >= n).await.is_err() {
             // Nobody watches any more, so none will come.
             std::future::pending::<()>().await;
         }

@@ -35,8 +35,6 @@ pub struct Row {
     pub name: String,
     /// Digest over all that would be sent (see [`Template::digest`]).
     pub digest: Digest,
-    /// The request's size in bytes as serialized.
-    pub request_bytes: u64,
     /// `ids.<environment>`: adopt a template that exists there already.
     pub adopt: Option<Id>,
     /// `moved_from`: the key that this folder used to have.

@@ -12,13 +12,7 @@ fn id(text: &str) -> Id {
 }
 
 fn row(content: &str) -> Row {
-    Row {
-        name: content.to_owned(),
-        digest: Digest::of(content.as_bytes()),
-        request_bytes: 1,
-        adopt: None,
-        moved_from: None,
-    }
+    Row { name: content.to_owned(), digest: Digest::of(content.as_bytes()), adopt: None, moved_from: None }
 }
 
 fn desired(rows: &[(&str, Row)]) -> Desired {

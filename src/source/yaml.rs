@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use serde_yaml::granit_parser::{Event, Parser, ScalarStyle, Span, options};
+use granit_parser::{Event, Parser, ScalarStyle, Span, options};
 
 use super::node::{File, Node, Place, Spot, Value};
 use crate::limits;

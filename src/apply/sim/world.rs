@@ -344,7 +344,7 @@ impl World {
                 continue;
             }
             let digest = Digest::of(format!("{name} {}", self.chance.below(3)).as_bytes());
-            let row = Row { name: name.to_owned(), digest, request_bytes: 1, adopt: None, moved_from: None };
+            let row = Row { name: name.to_owned(), digest, adopt: None, moved_from: None };
             desired.templates.insert(Key::new(name).unwrap(), row);
         }
         desired

@@ -36,6 +36,8 @@ struct Hints {
 /// An attribute as it was met: its name and value are bytes of the body, or of a buffer where they are not what stands there.
 #[derive(Debug)]
 struct Attribute {
+    /// The bit of its name in [`Hints::present`].
+    bit: u64,
     name: Piece,
     value: Piece,
     name_span: Range<usize>,
@@ -95,10 +97,13 @@ impl<'p> Tag<'p> {
     #[must_use]
     #[inline]
     pub fn get(&self, name: &str) -> Option<Value<'p>> {
-        if self.hints.present & bit(name.as_bytes()) == 0 {
+        let bit = bit(name.as_bytes());
+        if self.hints.present & bit == 0 {
             return None;
         }
-        let named = |attribute: &&Attribute| attribute.name.of(&attribute.name_span, self.html, self.buffer) == name;
+        let named = |attribute: &&Attribute| {
+            attribute.bit == bit && attribute.name.of(&attribute.name_span, self.html, self.buffer) == name
+        };
         self.attributes.iter().find(named).map(|attribute| attribute.value(self.html, self.buffer))
     }
 

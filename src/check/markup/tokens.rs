@@ -376,7 +376,7 @@ impl<S: Subject> Reader<'_, '_, S> {
         self.hints.may_run |= letters.starts_with(b"on");
         self.hints.may_repeat |= self.hints.present & bit != 0;
         self.hints.present |= bit;
-        self.attributes.push(Attribute { name, value, name_span, value_span });
+        self.attributes.push(Attribute { bit, name, value, name_span, value_span });
     }
 
     /// Where what starts at `from` ends: at the first byte of a class, or with the text; and whether a byte of it is not itself in a name.

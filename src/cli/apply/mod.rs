@@ -3,7 +3,6 @@
 mod begin;
 mod ending;
 mod group;
-mod signals;
 pub mod stream;
 mod tree;
 mod watch;
@@ -19,6 +18,7 @@ use anyhow::Context as _;
 use jiff::{SignedDuration, Timestamp};
 
 use super::checked;
+use super::interrupt::Interrupt;
 use super::keep::{Keeper, Lost};
 use super::plan::compare::{self, Compared, Look};
 use super::report::plan_detail::{Layers, Layout};
@@ -34,7 +34,6 @@ use crate::source::BaseUrl;
 use crate::state::{self, Location, Run, Session, State, Waiting};
 use crate::untrusted::Untrusted;
 use begin::Begun;
-use signals::Interrupts;
 use stream::{Counts, Frame, Told};
 use watch::Watch;
 
@@ -108,47 +107,55 @@ async fn attempt(context: &Context, args: &Args, counts: &mut Counts) -> anyhow:
         return Err(Failure::new(Exit::Usage, "nobody can be asked here, so `apply` needs `--yes`").help(help).into());
     }
     // Whoever is going to be asked may simply end the process at the question.
-    let interrupts = if args.yes { Some(listen(context)?) } else { None };
-    let begun = unsent(interrupts.as_ref(), begin::begin(context, args)).await?;
+    let interrupt = if args.yes { Some(listen(context)?) } else { None };
+    let begun = unsent(interrupt.as_ref(), begin::begin(context, args)).await?;
     let job = Job { context, args, begun: &begun, counts: Cell::default() };
-    let result = job.run(interrupts).await;
+    let result = job.run(interrupt).await;
     *counts = job.counts.get();
     result
 }
 
-fn listen(context: &Context) -> anyhow::Result<Interrupts> {
-    Interrupts::listen(&context.terminal).context("cannot listen for Ctrl-C")
+/// The first signal drains, the second saves and ends (safety §5).
+fn listen(context: &Context) -> anyhow::Result<Interrupt> {
+    let terminal = context.terminal.clone();
+    let tell = move |times| {
+        terminal.say(match times {
+            1 => "\nstopping: requests under way are given up to 6 s, then the state is saved. Again to end at once",
+            _ => "\nending: saving the state",
+        });
+    };
+    Interrupt::watch(tell).context("cannot listen for Ctrl-C")
 }
 
 /// Work that sends nothing: an interrupt ends it, where somebody listens for one.
 async fn unsent<T, E: Into<anyhow::Error>>(
-    interrupts: Option<&Interrupts>,
+    interrupt: Option<&Interrupt>,
     work: impl Future<Output = Result<T, E>>,
 ) -> anyhow::Result<T> {
-    let Some(interrupts) = interrupts else { return work.await.map_err(Into::into) };
+    let Some(interrupt) = interrupt else { return work.await.map_err(Into::into) };
     tokio::select! {
         done = work => done.map_err(Into::into),
-        () = interrupts.first() => Err(before_anything(interrupts).into()),
+        () = interrupt.times(1) => Err(before_anything(interrupt).into()),
     }
 }
 
-fn before_anything(interrupts: &Interrupts) -> Failure {
-    Failure::new(interrupts.exit(), "interrupted before anything was sent")
+fn before_anything(interrupt: &Interrupt) -> Failure {
+    Failure::new(interrupt.exit().unwrap_or(Exit::Interrupted), "interrupted before anything was sent")
 }
 
 impl Job<'_> {
     /// Connects (one request), does it, and lets the built-in service end after its last write.
-    async fn run(&self, interrupts: Option<Interrupts>) -> anyhow::Result<Exit> {
+    async fn run(&self, interrupt: Option<Interrupt>) -> anyhow::Result<Exit> {
         let connect = service::connect(self.context, &self.begun.project, &self.begun.environment);
-        let service = unsent(interrupts.as_ref(), connect).await?;
-        let result = self.with(&service, interrupts).await;
+        let service = unsent(interrupt.as_ref(), connect).await?;
+        let result = self.with(&service, interrupt).await;
         service.close().await;
         result
     }
 
-    async fn with(&self, service: &Service, interrupts: Option<Interrupts>) -> anyhow::Result<Exit> {
+    async fn with(&self, service: &Service, interrupt: Option<Interrupt>) -> anyhow::Result<Exit> {
         let location = place::location(&self.begun.project, &self.begun.environment)?;
-        let state = unsent(interrupts.as_ref(), self.state(&location, service)).await?;
+        let state = unsent(interrupt.as_ref(), self.state(&location, service)).await?;
         service.belongs_to(&state.account)?;
         let keys = self.begun.found.folders.iter().chain(state.records.keys());
         self.begun.selection.warn(&self.context.terminal, keys);
@@ -164,8 +171,8 @@ impl Job<'_> {
             self.context.terminal.say("nothing was done");
             return Ok(Exit::Failed);
         }
-        let interrupts = interrupts.map_or_else(|| listen(self.context), Ok)?;
-        let session = self.acquire(&location, &interrupts).await?;
+        let interrupt = interrupt.map_or_else(|| listen(self.context), Ok)?;
+        let session = self.acquire(&location, &interrupt).await?;
         let (now, now_steps) = self.plan(session.state())?;
         let approved_by_eye = !self.args.yes || self.args.plan_digest.is_some();
         if (approved_by_eye && now_steps != steps) || !now.conflicts.is_empty() {
@@ -174,7 +181,7 @@ impl Job<'_> {
                 .help("run it again and look at the new plan")
                 .into());
         }
-        self.carry_out(service, session, &now_steps, interrupts).await
+        self.carry_out(service, session, &now_steps, interrupt).await
     }
 
     /// The state as it is, unheld. The built-in service gets one at its first apply; any other needs `state init`.
@@ -251,7 +258,7 @@ impl Job<'_> {
     }
 
     /// Waits for the state; an interrupt ends the wait, and a state that comes after it is freed again.
-    async fn acquire(&self, location: &Location, interrupts: &Interrupts) -> Result<Session, Failure> {
+    async fn acquire(&self, location: &Location, interrupt: &Interrupt) -> Result<Session, Failure> {
         let default = match location {
             Location::Folder(_) => Duration::ZERO,
             Location::Bucket { .. } => Duration::from_secs(90),
@@ -277,7 +284,7 @@ impl Job<'_> {
         let mut session = pin!(Session::acquire(location, Run::of_this_process(who::who()), timeout, tell));
         tokio::select! {
             session = &mut session => return session.map_err(place::failure),
-            () = interrupts.first() => {}
+            () = interrupt.times(1) => {}
         }
         // Whoever does not wait is about to write: breaking that off could leave the state held by nobody.
         let grace = if waits.get() { Duration::from_millis(200) } else { Duration::from_secs(5) };
@@ -286,7 +293,7 @@ impl Job<'_> {
         {
             released.map_err(place::failure)?;
         }
-        Err(before_anything(interrupts))
+        Err(before_anything(interrupt))
     }
 
     async fn carry_out(
@@ -294,7 +301,7 @@ impl Job<'_> {
         service: &Service,
         session: Session,
         steps: &[Step],
-        interrupts: Interrupts,
+        interrupt: Interrupt,
     ) -> anyhow::Result<Exit> {
         let terminal = &self.context.terminal;
         let mut config = Config::new(usize::try_from(self.begun.environment.concurrency).unwrap_or(usize::MAX));
@@ -329,7 +336,7 @@ impl Job<'_> {
             client: &service.client,
             load: Arc::new(load),
             tell: &mut |event| watch.tell(event),
-            interrupts: interrupts.count.clone(),
+            interrupts: interrupt.count.clone(),
             rescue: &rescue,
             tidy: Box::new(|kept, held| Box::pin(tidy(kept, held))),
         };
@@ -339,7 +346,7 @@ impl Job<'_> {
         let took = watch.end();
         if let Some(keeper) = keeper.take() {
             // The run stopped early. Whoever interrupted does not wait for what only serves to show the next plan.
-            let patience = if interrupts.came() { Duration::from_millis(100) } else { Duration::MAX };
+            let patience = if interrupt.exit().is_some() { Duration::from_millis(100) } else { Duration::MAX };
             lost.set(keeper.finish(patience).await);
         }
         lost.take().warn(terminal);
@@ -347,7 +354,7 @@ impl Job<'_> {
         if self.args.format == Format::Text {
             terminal.data(ending::text(&outcome, &ending::Words::of(steps), took));
         }
-        Ok(ending::exit(&outcome, interrupts.exit()))
+        Ok(ending::exit(&outcome, interrupt.exit().unwrap_or(Exit::Interrupted)))
     }
 }
 

@@ -212,7 +212,7 @@ pub fn run(
             rest.as_deref(),
             repeatable,
         )?;
-        let interrupt = Interrupt::watch().context("cannot watch for signals")?;
+        let interrupt = Interrupt::watch(|_| {}).context("cannot watch for signals")?;
         let pace = Pace { concurrency: environment.concurrency, per_second: environment.requests_per_second };
         let after = ledger.settled();
         let rows = rows.rows()?.filter(|row| row.line > after);

@@ -210,7 +210,7 @@ impl Pages {
         writer: &mut Writer,
         max: Option<u64>,
     ) -> anyhow::Result<Exit> {
-        let interrupt = Interrupt::watch().context("cannot watch for signals")?;
+        let interrupt = Interrupt::watch(|_| {}).context("cannot watch for signals")?;
         let progress = progress::open_end(context);
         loop {
             let position = self.request.start_position.clone().unwrap_or_default();

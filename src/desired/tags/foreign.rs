@@ -88,7 +88,8 @@ fn may_be(bytes: &[u8]) -> bool {
         b'|' => at > 0 && bytes[at - 1] == b'*',
         _ => bytes.get(at + 1) == Some(&b'{'),
     };
-    memchr::memchr3_iter(b'%', b'|', b'$', bytes).any(opens) || memmem::find(bytes, b"[[").is_some()
+    memchr::memchr3_iter(b'%', b'|', b'$', bytes).any(opens)
+        || memchr::memchr_iter(b'[', bytes).any(|at| bytes.get(at + 1) == Some(&b'['))
 }
 
 fn all(text: &str, open: &str, close: &str, kind: Foreign, is: impl Fn(&str) -> bool, found: &mut Vec<Outside>) {

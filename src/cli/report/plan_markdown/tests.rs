@@ -10,13 +10,7 @@ const HOSTILE: &str =
 /// A plan that creates templates with this many bytes of source each.
 fn planned(sizes: &[(&str, usize)]) -> (Plan, BTreeMap<Key, Detail>) {
     let rows = sizes.iter().map(|(name, _)| {
-        let row = Row {
-            name: HOSTILE.to_owned(),
-            digest: Digest::of(name.as_bytes()),
-            request_bytes: 1,
-            adopt: None,
-            moved_from: None,
-        };
+        let row = Row { name: HOSTILE.to_owned(), digest: Digest::of(name.as_bytes()), adopt: None, moved_from: None };
         (Key::new(*name).unwrap(), row)
     });
     let desired = Desired { templates: rows.collect() };
