@@ -1,21 +1,21 @@
 //! One template folder as it is on disk: the merged manifest, the text parts, what is known of each file.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read as _;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::assets::ReadAsset;
 use super::cache::Touched;
 use super::config::{Config, Environment};
 use super::files::{self, Refused};
-use super::manifest::{self, Asset, Manifest};
+use super::manifest::{self, Manifest};
 use super::node::{File, Node, Place, Spot};
 use super::problem::{Fault, Problem};
 use super::read::{Files, Reader};
 use super::text::Text;
 use super::yaml;
-use crate::desired::{Attachment, Digest, Hasher, Key, Template};
+use crate::desired::{Key, Template};
 use crate::diagnostic::{Edit, Location};
 use crate::limits;
 
@@ -23,11 +23,9 @@ use crate::limits;
 pub const MANIFEST: &str = "manifest.yaml";
 /// The names under which bodies are found.
 pub const BODIES: [&str; 3] = ["body.html", "body.txt", "body.amp.html"];
-/// Bytes of the start of an asset that are kept, to see what it is.
-const HEAD: usize = 192;
 
 /// So many problems that the rest of the files need not be opened: the template cannot be sent anyway.
-const ENOUGH: usize = 100;
+pub(super) const ENOUGH: usize = 100;
 
 /// A template folder, read.
 #[derive(Debug, Clone)]
@@ -62,21 +60,6 @@ pub struct Folder {
     pub links: Vec<String>,
     /// The files that were read.
     pub touched: Touched,
-}
-
-/// A file of `attachments` or `inline_attachments` whose bytes were read once.
-#[derive(Debug, Clone)]
-pub struct ReadAsset {
-    /// What would be sent.
-    pub attachment: Attachment,
-    /// Where the name stands, or the path that it comes from.
-    pub name: Place,
-    /// Where the type stands; nowhere when it was guessed.
-    pub mime: Option<Place>,
-    /// Where the path stands.
-    pub path: Place,
-    /// The first bytes.
-    pub head: Vec<u8>,
 }
 
 /// What all folders of a run share.
@@ -309,7 +292,7 @@ impl Folder {
     }
 
     /// A refusal as a problem. A file that the system will not let us read is the user's to mend, too.
-    fn refused(&mut self, error: Refused, location: Location, path: &str) -> Problem {
+    pub(super) fn refused(&mut self, error: Refused, location: Location, path: &str) -> Problem {
         self.touched.spoil();
         match error {
             Refused::Symlink(link) => {
@@ -321,119 +304,4 @@ impl Folder {
             Refused::Io(error) => Problem::new(Fault::NotAFile, location, format!("`{path}` cannot be read: {error}")),
         }
     }
-
-    fn read_assets(&mut self, shared: &Shared<'_>, dir: BorrowedFd<'_>) {
-        // A file that is named twice is read once; after the first request's worth no more is read, since it cannot be sent anyway.
-        let mut budget = limits::REQUEST_BYTES;
-        let mut known = BTreeMap::new();
-        let mut read = |folder: &mut Self, assets: &[Asset]| {
-            let mut list = Vec::new();
-            for asset in assets {
-                let path = asset.path.value.clone();
-                if folder.problems.len() >= ENOUGH {
-                    folder.touched.spoil();
-                    break;
-                }
-                if !known.contains_key(&path) {
-                    let looked = folder.look(dir, asset, &mut budget);
-                    known.insert(path.clone(), looked);
-                }
-                if let Some(Some((bytes, digest, head))) = known.get(&path) {
-                    list.push(asset_of(shared, folder, asset, *bytes, *digest, head.clone()));
-                }
-            }
-            list
-        };
-        let (attachments, inline) = (self.manifest.attachments.clone(), self.manifest.inline_attachments.clone());
-        let attachments = read(self, &attachments);
-        let inline = read(self, &inline);
-        (self.attachments, self.inline_attachments) = (attachments, inline);
-    }
-
-    /// Size, digest and first bytes of an asset, or a problem.
-    fn look(&mut self, dir: BorrowedFd<'_>, asset: &Asset, budget: &mut u64) -> Option<(u64, Digest, Vec<u8>)> {
-        let looked = files::open_file(dir, &asset.path.value).and_then(|opened| {
-            self.touched.file(dir, &asset.path.value, &opened.stat);
-            let (size, mut file) = (opened.size(), opened.file);
-            if size > limits::ATTACHMENT_BYTES || *budget == 0 {
-                return Ok((size, None));
-            }
-            let mut hasher = Hasher::default();
-            let mut head = Vec::new();
-            let mut total = 0_u64;
-            let mut buffer = vec![0; 64 * 1024];
-            loop {
-                let count = file.read(&mut buffer)?;
-                if count == 0 {
-                    return Ok((total, Some((hasher.digest(), head))));
-                }
-                let piece = &buffer[..count];
-                head.extend_from_slice(&piece[..count.min(HEAD.saturating_sub(head.len()))]);
-                hasher.piece(piece);
-                total += count as u64;
-                *budget = budget.saturating_sub(count as u64);
-                if total > limits::ATTACHMENT_BYTES {
-                    return Ok((total, None));
-                }
-            }
-        });
-        let looked = match looked {
-            Ok((size, Some((digest, head)))) if size > 0 => return Some((size, digest, head)),
-            Ok((size, _)) => Ok(size),
-            Err(error) => Err(error),
-        };
-        // Looked up only for a problem: a hostile list is long.
-        let location = self.locate(&asset.path.place);
-        let problem = match looked {
-            Err(error) => self.refused(error, location, &asset.path.value),
-            Ok(0) => Problem::new(Fault::AttachmentTooLarge, location, format!("`{}` is empty", asset.path.value))
-                .limit("0 bytes", "at least 1 byte"),
-            Ok(size) if size > limits::ATTACHMENT_BYTES => Problem::new(
-                Fault::AttachmentTooLarge,
-                location,
-                format!(
-                    "`{}` is {size} bytes, and an attachment has at most {}",
-                    asset.path.value,
-                    limits::ATTACHMENT_BYTES
-                ),
-            )
-            .limit(size, limits::ATTACHMENT_BYTES),
-            Ok(_) => {
-                let message = "the attachments together are larger than a whole request may be";
-                Problem::new(Fault::RequestTooLarge, location, message)
-                    .help("link to large files instead of attaching them")
-            }
-        };
-        self.problems.push(problem);
-        None
-    }
-}
-
-fn asset_of(
-    shared: &Shared<'_>,
-    folder: &Folder,
-    asset: &Asset,
-    bytes: u64,
-    digest: Digest,
-    head: Vec<u8>,
-) -> ReadAsset {
-    let path = &asset.path.value;
-    let name = asset.content_id().to_owned();
-    let mime = asset.mime.as_ref().map_or_else(|| guess(&name, path), |mime| mime.value.clone());
-    let file = shared.root.join(&folder.path).join(path);
-    ReadAsset {
-        attachment: Attachment { name, mime, file, bytes, digest },
-        name: asset.name.as_ref().map_or_else(|| asset.path.place.clone(), |name| name.place.clone()),
-        mime: asset.mime.as_ref().map(|mime| mime.place.clone()),
-        path: asset.path.place.clone(),
-        head,
-    }
-}
-
-/// The type that a name suggests, else that of the file it comes from, else bytes.
-fn guess(name: &str, path: &str) -> String {
-    mime_guess::from_path(name)
-        .first()
-        .or_else(|| mime_guess::from_path(path).first())
-        .map_or_else(|| "application/octet-stream".to_owned(), |mime| mime.essence_str().to_owned())
 }

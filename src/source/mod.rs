@@ -3,6 +3,7 @@
 //! Reading never fails for what a user wrote: what is wrong becomes a [`Problem`] with a place, and the folder stays a template of the
 //! tree, so that a manifest that does not parse never makes its template look removed. Nothing outside a template's own folder is opened.
 
+mod assets;
 mod cache;
 mod config;
 mod files;
@@ -17,10 +18,11 @@ mod text;
 mod walk;
 mod yaml;
 
+pub use assets::ReadAsset;
 pub use cache::{Cache, Touched};
 pub use config::{BaseUrl, Config, Environment, FILE};
 pub use files::Refused;
-pub use folder::{BODIES, Folder, MANIFEST, ReadAsset, Shared};
+pub use folder::{BODIES, Folder, MANIFEST, Shared};
 pub use manifest::{Allow, Asset, Bodies, Manifest};
 pub use node::{File, Place, Spot};
 pub use problem::{Fault, Problem};
