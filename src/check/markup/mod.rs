@@ -3,6 +3,7 @@
 //! Broken HTML, conditional comments, Outlook's markup and minified CSS are normal input; nothing here judges.
 
 mod known;
+mod raw;
 mod references;
 mod tokens;
 

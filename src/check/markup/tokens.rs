@@ -8,6 +8,7 @@ use std::ops::Range;
 use memchr::{memchr, memchr2, memmem};
 
 use super::known::Known;
+use super::raw::raw;
 use super::references::{self, Within};
 use super::{ATTRIBUTES, Attribute, Hints, Piece, Subject, Tag, bit};
 
@@ -35,39 +36,23 @@ pub fn read(html: &str, subject: &mut impl Subject) {
     }
 }
 
-struct Reader<'h, 's, S> {
-    html: &'h str,
-    bytes: &'h [u8],
-    at: usize,
+pub(super) struct Reader<'h, 's, S> {
+    pub(super) html: &'h str,
+    pub(super) bytes: &'h [u8],
+    pub(super) at: usize,
     /// The element whose raw text is being read.
-    raw: &'static str,
+    pub(super) raw: &'static str,
     /// Whether there is a carriage return or a NUL anywhere, which are read as something else.
-    odd: bool,
+    pub(super) odd: bool,
     attributes: Vec<Attribute>,
     hints: Hints,
     /// Names and values of the current tag that are not what stands there.
     buffer: String,
     /// A text or comment that is not what stands there.
-    scratch: String,
+    pub(super) scratch: String,
     /// Start tags in whose attributes nobody saw anything.
     known: Known,
-    subject: &'s mut S,
-}
-
-/// The elements whose content is text and not markup.
-fn raw(name: &str) -> &'static str {
-    match name {
-        "style" => "style",
-        "script" => "script",
-        "title" => "title",
-        "textarea" => "textarea",
-        "noscript" => "noscript",
-        "iframe" => "iframe",
-        "xmp" => "xmp",
-        "noembed" => "noembed",
-        "plaintext" => "plaintext",
-        _ => "",
-    }
+    pub(super) subject: &'s mut S,
 }
 
 /// Bytes before which the name of a tag ends.
@@ -106,7 +91,7 @@ fn is_blank(byte: u8) -> bool {
 }
 
 /// Whether a tag's name ends before this byte.
-fn ends_name(byte: u8) -> bool {
+pub(super) fn ends_name(byte: u8) -> bool {
     CLASSES[usize::from(byte)] & ENDS_TAG != 0
 }
 
@@ -173,87 +158,6 @@ impl<S: Subject> Reader<'_, '_, S> {
         self.subject.text(&self.scratch, &span, "");
     }
 
-    /// The text of a raw element, and its end tag.
-    fn raw_text(&mut self) {
-        let start = self.at;
-        let end = match self.raw {
-            "plaintext" => None,
-            "script" => self.script_end(start),
-            _ => self.raw_end(start),
-        };
-        let to = end.unwrap_or(self.bytes.len());
-        let span = start..to;
-        let text = &self.html[span.clone()];
-        let within = match self.raw {
-            "title" | "textarea" => Within::Title,
-            _ => Within::Raw,
-        };
-        let plain = !self.odd && (within == Within::Raw || memchr(b'&', text.as_bytes()).is_none());
-        if plain && !text.is_empty() {
-            self.subject.text(text, &span, self.raw);
-        } else if !text.is_empty() {
-            self.scratch.clear();
-            references::decode(text, within, &mut self.scratch);
-            self.subject.text(&self.scratch, &span, self.raw);
-        }
-        match end {
-            Some(at) => self.end_tag(at),
-            None => self.at = to,
-        }
-    }
-
-    /// Whether the end tag of the raw element stands at a `<`.
-    fn closes(&self, at: usize) -> bool {
-        let Some(rest) = self.bytes[at..].strip_prefix(b"</") else { return false };
-        let name = self.raw.as_bytes();
-        rest.get(..name.len()).is_some_and(|found| found.eq_ignore_ascii_case(name))
-            && rest.get(name.len()).copied().is_some_and(ends_name)
-    }
-
-    fn raw_end(&self, from: usize) -> Option<usize> {
-        memmem::find_iter(&self.bytes[from..], b"</").map(|found| from + found).find(|at| self.closes(*at))
-    }
-
-    /// Where a script ends. Within `<!--` and `-->` an inner `<script>` hides the next end tag, for browsers of long ago.
-    fn script_end(&self, mut at: usize) -> Option<usize> {
-        let (mut escaped, mut hidden) = (false, false);
-        loop {
-            let rest = &self.bytes[at..];
-            at += if escaped { memchr2(b'<', b'-', rest)? } else { memchr(b'<', rest)? };
-            let rest = &self.bytes[at..];
-            if rest.starts_with(b"-") {
-                let dashes = rest.iter().take_while(|byte| **byte == b'-').count();
-                at += dashes;
-                if dashes >= 2 && self.bytes.get(at) == Some(&b'>') {
-                    (escaped, hidden) = (false, false);
-                }
-            } else if !escaped {
-                if self.closes(at) {
-                    return Some(at);
-                }
-                escaped = rest.starts_with(b"<!--");
-                at += if escaped { 2 } else { 1 };
-            } else if !hidden && self.closes(at) {
-                return Some(at);
-            } else {
-                let lead = if hidden { "</" } else { "<" };
-                if !rest.starts_with(lead.as_bytes()) {
-                    at += 1;
-                    continue;
-                }
-                let word = &rest[lead.len()..];
-                let length = word.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
-                at += lead.len() + length;
-                if word.get(length).copied().is_some_and(ends_name) && (hidden || length > 0) {
-                    at += 1;
-                    if word[..length].eq_ignore_ascii_case(b"script") {
-                        hidden = !hidden;
-                    }
-                }
-            }
-        }
-    }
-
     fn start_tag(&mut self, start: usize) {
         let angle = self.after_angle(start);
         if let Some(name) = self.known.name(self.bytes, start..angle) {
@@ -283,7 +187,7 @@ impl<S: Subject> Reader<'_, '_, S> {
         }
     }
 
-    fn end_tag(&mut self, start: usize) {
+    pub(super) fn end_tag(&mut self, start: usize) {
         let Some((name, span)) = self.tag(start + 2) else { return };
         let name = match name {
             Piece::There => &self.html[span],
