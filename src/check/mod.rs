@@ -15,6 +15,7 @@ mod findings;
 mod images;
 mod links;
 mod markup;
+mod parity;
 mod rare;
 mod structure;
 pub mod table;

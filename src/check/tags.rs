@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::fields::is_replacement_name;
 use super::findings::{Findings, Places};
+use super::parity;
 use super::table;
 use super::verdict::{Contract, Variable};
 use super::wording::Wording;
@@ -25,11 +26,11 @@ pub fn engine(folder: &Folder, findings: &mut Findings<'_>) -> Engine {
 }
 
 /// One place where the service substitutes.
-struct Part<'a> {
-    name: &'static str,
-    parsed: Parsed<'a>,
+pub struct Part<'a> {
+    pub name: &'static str,
+    pub parsed: Parsed<'a>,
     /// The different names in it.
-    names: BTreeSet<&'a str>,
+    pub names: BTreeSet<&'a str>,
     /// Other engines' syntax that does not start with `{{`.
     outside: Vec<Outside>,
 }
@@ -112,7 +113,7 @@ pub fn check(
     }
     let typos = names(folder, &parts, ported, findings);
     if ported {
-        parity(folder, &parts, &typos, &wording.visible, findings);
+        parity::check(folder, &parts, &typos, &wording.visible, findings);
     }
     for part in &parts {
         let mut last = None;
@@ -273,7 +274,7 @@ fn literal_fields(folder: &Folder, findings: &mut Findings<'_>) {
 }
 
 /// Names that are probably another one, misspelt. No other rule speaks of them.
-type Typos<'a> = BTreeMap<&'a str, &'a str>;
+pub type Typos<'a> = BTreeMap<&'a str, &'a str>;
 
 /// So many undeclared names are compared with all declared ones; a template that has more has another problem than a typo.
 const TYPOS: usize = 20;
@@ -356,56 +357,11 @@ fn names_in<'t>(parsed: &Parsed<'t>) -> BTreeSet<&'t str> {
 }
 
 /// Where a tag stands.
-fn place(folder: &Folder, part: &Part<'_>, span: Range<usize>) -> Location {
+pub fn place(folder: &Folder, part: &Part<'_>, span: Range<usize>) -> Location {
     match part.place(folder) {
         (Some(text), _) => text.at(span),
         (None, Some(spot)) => folder.locate(&spot.place),
         (None, None) => Location::whole(folder.manifest_path()),
-    }
-}
-
-/// What one part tells a reader and another does not. Names that have a value for everybody do not count, nor do those in links. A typo
-/// has its finding already, and counts as what was meant.
-fn parity(folder: &Folder, parts: &[Part<'_>], typos: &Typos<'_>, visible: &[usize], findings: &mut Findings<'_>) {
-    let shared: BTreeSet<&str> =
-        folder.manifest.global_replacements.iter().map(|(name, _)| name.value.as_str()).chain(tags::KNOWN).collect();
-    let part = |name: &str| parts.iter().find(|part| part.name == name);
-    let every = |part: &Part<'_>| -> BTreeSet<String> {
-        part.names.iter().map(|name| typos.get(name).unwrap_or(name).to_string()).collect()
-    };
-    let Some(html) = part("html") else { return };
-    let in_html = every(html);
-    let seen = |span: &Range<usize>| visible.binary_search(&span.start).is_ok();
-    for other in ["plaintext", "amp"].into_iter().filter_map(part) {
-        let in_other = every(other);
-        let only_in = |part: &Part<'_>, elsewhere: &BTreeSet<String>, test: &dyn Fn(&Tag<'_>) -> bool| {
-            let missing =
-                |name: &&&str| !typos.contains_key(*name) && !shared.contains(*name) && !elsewhere.contains(**name);
-            let missing: BTreeSet<&&str> = part.names.iter().filter(missing).collect();
-            let mut tags = part.parsed.tags.iter();
-            let first = tags.find(|tag| missing.contains(&tag.name) && test(tag));
-            first.map(|tag| (tag.name.to_owned(), tag.span.clone()))
-        };
-        let lacks = only_in(html, &in_other, &|tag| other.name == "plaintext" && seen(&tag.span));
-        let extra = only_in(other, &in_html, &|_| true);
-        let what = if other.name == "amp" { "AMP part" } else { "plain text" };
-        // One name, written in two ways, is one mistake.
-        if let (Some((in_html, _)), Some((name, span))) = (&lacks, &extra)
-            && closest(name, [in_html.as_str()]).is_some()
-        {
-            let message = format!("the {what} shows `{{{{{name}}}}}` where the html shows `{{{{{in_html}}}}}`");
-            let finding = Diagnostic::new(&table::TAG_PARITY, place(folder, other, span.clone()), message);
-            findings.push(finding.help("one of the two is probably a typo"));
-            continue;
-        }
-        if let Some((name, span)) = lacks {
-            let message = format!("the html shows `{{{{{name}}}}}`, and the plain text does not");
-            findings.push(Diagnostic::new(&table::TAG_PARITY, place(folder, html, span), message));
-        }
-        if let Some((name, span)) = extra {
-            let message = format!("the {what} shows `{{{{{name}}}}}`, and the html does not");
-            findings.push(Diagnostic::new(&table::TAG_PARITY, place(folder, other, span), message));
-        }
     }
 }
 
