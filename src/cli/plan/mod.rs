@@ -78,11 +78,15 @@ pub fn run(context: &Context, args: &Args) -> anyhow::Result<Exit> {
     let project = Arc::new(checked::project(context)?);
     let environment = checked::environment(context, &project)?;
     let selection = promotion::narrow(context, &project, environment, args.from.as_deref(), selection)?;
+    // The state is read beside the files, and where these have errors nobody waits for it.
+    let (at, of) = (Arc::clone(&project), environment.clone());
+    let reading = std::thread::Builder::new().name("state".to_owned()).spawn(move || state(&at, &of))?;
     let checked = checked::require(context, &project, environment)?;
-    let state = state(&project, environment)?;
+    let state = reading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
     selection.warn(&context.terminal, checked.folders.iter().chain(state.records.keys()));
     let plan = make(environment, &checked, &state, &selection, false);
-    drop((checked, state));
+    // A plan without changes need not wait until all of it is given back.
+    rayon::spawn(move || drop((checked, state)));
     let layers = args.diff.unwrap_or(if args.format == Format::Text { Layers::Words } else { Layers::All });
     let look = match args.format {
         _ if args.no_diff => Look::Nowhere,
