@@ -102,7 +102,7 @@ where
 
     fn folder<'a>(&self, parent: Option<&OwnedFd>, place: Place<'a>) -> Found<'a, T> {
         if let Some(record) = place.record
-            && let Some(value) = self.remembered(record, &place.below)
+            && let Some(value) = self.remembered(record, parent, &place)
         {
             let walk = Walk { folders: value.into_iter().collect(), problems: Vec::new() };
             if record.below.is_empty() {
@@ -110,16 +110,14 @@ where
             }
             let below: Vec<&'a Record<'a>> = record.below.iter().collect();
             let children = below.into_par_iter().map(|record| (Cow::Borrowed(record.name), Some(record)));
-            let (walk, kept) = self.children(None, &place, walk, children);
+            // From here on a name is looked up in one step, and no two cores count who uses the same open folder.
+            let dir = self.opened(parent, &place).ok();
+            let (walk, kept) = self.children(dir.as_ref(), &place, walk, children);
             return Found { walk, kept: record.again(kept) };
         }
         // From before anything of the folder is read.
         let now = self.pen.and_then(Pen::now);
-        let opened = match parent {
-            Some(parent) if !place.below.is_empty() => files::open_folder(parent.as_fd(), &place.name),
-            _ => self.open(&place.below),
-        };
-        match opened {
+        match self.opened(parent, &place) {
             Ok(dir) => self.read(&dir, place, now),
             Err(Refused::Fault(Fault::FileMissing, _)) => Found { walk: Walk::default(), kept: Kept::Nothing },
             Err(link @ Refused::Symlink(_)) => self.wrong(&place.below, Fault::PathSymlink, link.to_string()),
@@ -127,6 +125,13 @@ where
             Err(Refused::Io(error)) => {
                 self.wrong(&place.below, Fault::TemplatesFolder, format!("the folder cannot be read: {error}"))
             }
+        }
+    }
+
+    fn opened(&self, parent: Option<&OwnedFd>, place: &Place<'_>) -> Result<OwnedFd, Refused> {
+        match parent {
+            Some(parent) if !place.below.is_empty() => files::open_folder(parent.as_fd(), &place.name),
+            _ => self.open(&place.below),
         }
     }
 
@@ -240,21 +245,31 @@ where
     }
 
     /// What is remembered of a folder, if it is as it was: nothing inside when it is no template.
-    fn remembered(&self, record: &Record<'_>, below: &str) -> Option<Option<(Key, String, T)>> {
+    fn remembered(
+        &self,
+        record: &Record<'_>,
+        parent: Option<&OwnedFd>,
+        place: &Place<'_>,
+    ) -> Option<Option<(Key, String, T)>> {
         if record.stamp == Stamp::NEVER {
             return None;
         }
-        let stat = |path: &str| rustix::fs::statat(self.top, path, AtFlags::SYMLINK_NOFOLLOW).ok();
-        if Stamp::of(&stat(if below.is_empty() { "." } else { below })?) != record.stamp {
+        let below = place.below.as_str();
+        let (from, name) = match parent {
+            Some(parent) => (parent, &*place.name),
+            None => (self.top, below),
+        };
+        let stat = |path: &str| rustix::fs::statat(from, path, AtFlags::SYMLINK_NOFOLLOW).ok();
+        if Stamp::of(&stat(if name.is_empty() { "." } else { name })?) != record.stamp {
             return None;
         }
         let Some(value) = &record.value else { return Some(None) };
-        let mut path = String::with_capacity(below.len() + 64);
-        for (name, stamp) in value.touched() {
+        let mut path = String::with_capacity(name.len() + 64);
+        for (file, stamp) in value.touched() {
             path.clear();
-            path.push_str(below);
-            path.push('/');
             path.push_str(name);
+            path.push('/');
+            path.push_str(file);
             if Stamp::of(&stat(path.trim_start_matches('/'))?) != stamp {
                 return None;
             }
