@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use futures_util::StreamExt as _;
+use futures_util::{StreamExt as _, TryStreamExt as _};
 
 use super::report::diff_text;
 use super::report::plan_detail::{Layers, Layout};
@@ -120,11 +120,12 @@ async fn compare(
         let (old_objects, new_objects) = (&old_objects, &new_objects);
         async move {
             let (old, new) = tokio::join!(old_objects.get(old), new_objects.get(new));
-            let changes = old.zip(new).map(|(old, new)| plan::changes(Some(&old), &new, deadline));
-            (key, Difference::Changed(changes))
+            let look = move || old.zip(new).map(|(old, new)| plan::changes(Some(&old), &new, deadline));
+            // All cores compare.
+            anyhow::Ok((key, Difference::Changed(tokio::task::spawn_blocking(look).await?)))
         }
     });
-    let changed: Vec<_> = futures_util::stream::iter(work).buffer_unordered(16).collect().await;
+    let changed: Vec<_> = futures_util::stream::iter(work).buffer_unordered(16).try_collect().await?;
     differences.extend(changed);
     Ok((differences, same))
 }
