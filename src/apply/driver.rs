@@ -86,7 +86,8 @@ pub async fn run(steps: &[Step], session: Session, mut config: Config, means: Me
     let mut inputs = vec![Input::Wake];
     loop {
         let mut batch = Batch::default();
-        for effect in engine.handle(inputs.drain(..), clock.now()) {
+        let now = clock.now();
+        for effect in engine.handle(inputs.drain(..), now) {
             match effect {
                 Effect::Tell(event) => tell(&event),
                 Effect::Tidy => {
@@ -109,7 +110,8 @@ pub async fn run(steps: &[Step], session: Session, mut config: Config, means: Me
         if engine.is_over() {
             break;
         }
-        let wake = engine.wake_at(clock.now()).unwrap_or(Duration::MAX / 4);
+        // Asked by the same clock reading: what came due since then would be neither done nor waited for.
+        let wake = engine.wake_at(now).unwrap_or(Duration::MAX / 4);
         let rest = wake.saturating_sub(clock.now().mono).min(Duration::from_secs(3_600));
         inputs.push(tokio::select! {
             biased;
@@ -119,10 +121,17 @@ pub async fn run(steps: &[Step], session: Session, mut config: Config, means: Me
             Some(()) = tidying.next() => Input::Tidied,
             () = tokio::time::sleep(rest) => Input::Wake,
         });
-        // Whatever else has come by now goes along: a commit costs the same for one result and for sixteen.
-        while let Some(Some((input, loaded))) = requests.next().now_or_never() {
-            at_hand.keep(loaded);
-            inputs.push(input);
+        // Whatever else has come by now goes along: a commit costs the same for one result and for sixteen. This waits for nothing that is still to come.
+        loop {
+            let so_far = inputs.len();
+            look_at_sockets().await;
+            while let Some(Some((input, loaded))) = requests.next().now_or_never() {
+                at_hand.keep(loaded);
+                inputs.push(input);
+            }
+            if inputs.len() == so_far {
+                break;
+            }
         }
     }
     let (mut outcome, mut ledger) = engine.finish();
@@ -131,6 +140,12 @@ pub async fn run(steps: &[Step], session: Session, mut config: Config, means: Me
     }
     outcome.rescue = rescue::write(rescue, &run, lineage, &outcome.unsaved);
     Ok(outcome)
+}
+
+/// Lets the connections take in what has arrived: the runtime looks at its sockets in the first turn, and runs whatever waited for them in the second.
+async fn look_at_sockets() {
+    tokio::task::yield_now().await;
+    tokio::task::yield_now().await;
 }
 
 async fn answer(register: &Register, call: Call) -> Reply {

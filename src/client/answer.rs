@@ -197,7 +197,9 @@ fn retry_after(response: &Response) -> Option<Duration> {
 /// Reads a body whole, within the limits of time and size.
 async fn collect(mut response: Response, timeouts: Timeouts) -> Result<Vec<u8>, String> {
     let read = async {
-        let mut data = Vec::new();
+        // What is announced may never come.
+        let announced = response.content_length().unwrap_or_default().min(WHOLE_BYTES);
+        let mut data = Vec::with_capacity(usize::try_from(announced).unwrap_or_default());
         while let Some(chunk) = response.chunk().await.map_err(send::words)? {
             if data.len() + chunk.len() > ANSWER_BYTES {
                 return Err(format!("the answer is over {ANSWER_BYTES} bytes"));
