@@ -3,17 +3,17 @@
 //! One function, [`render`], decides the JSON for all three; what differs is the [`Sink`] that it writes to. Attachments stay on disk until their
 //! bytes are due, so that sixteen requests of 10 MB fit in a few megabytes of memory.
 
-use std::io::{self, Read as _};
-use std::path::Path;
+mod attached;
+mod sink;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use std::io;
+
 use serde::Serialize;
 
-use crate::desired::{Attachment, Digest, Hasher, Id, Template};
+pub(super) use attached::{BLOCK, Seen, changed, encode, fill, open};
+use sink::{Collector, Counter, Sink, Whole, json};
 
-/// Raw bytes of a file that are encoded at a time: a multiple of three, so that padding appears only at the end.
-pub(super) const BLOCK: usize = 48 * 1024;
+use crate::desired::{Attachment, Id, Template};
 
 /// A piece of a request, in order.
 #[derive(Debug, Clone)]
@@ -49,9 +49,6 @@ fn measured(template: &Template, roughly: bool) -> u64 {
     counter.bytes + ID_FIELD
 }
 
-/// Bytes of `\u0001`, the longest that one byte of text becomes.
-const ESCAPE: u64 = 6;
-
 /// `"id":"<36 characters>",`
 const ID_FIELD: u64 = 5 + 36 + 3;
 
@@ -65,7 +62,7 @@ pub fn write(template: &Template, id: Option<&Id>, out: &mut dyn io::Write) -> i
 }
 
 pub(super) fn pieces(template: &Template, id: Option<&Id>) -> Pieces {
-    let mut pieces = Collector { list: Vec::new(), text: Vec::new(), bytes: 0 };
+    let mut pieces = Collector::default();
     // Memory does not fail.
     let _ = render(&mut pieces, template, id);
     pieces.finish()
@@ -73,7 +70,7 @@ pub(super) fn pieces(template: &Template, id: Option<&Id>) -> Pieces {
 
 /// The placeholder of safety §1.1: a name, a body that says what it is, and the sender that the interface wants of a create (§2.5).
 pub(super) fn placeholder(name: &str, sender_email: Option<&str>) -> Pieces {
-    let mut pieces = Collector { list: Vec::new(), text: Vec::new(), bytes: 0 };
+    let mut pieces = Collector::default();
     let mut whole = || -> io::Result<()> {
         pieces.put(b"{\"template\":")?;
         let mut object = Object::open(&mut pieces)?;
@@ -90,199 +87,6 @@ pub(super) fn placeholder(name: &str, sender_email: Option<&str>) -> Pieces {
     };
     let _ = whole();
     pieces.finish()
-}
-
-/// Where a request goes.
-trait Sink {
-    fn put(&mut self, json: &[u8]) -> io::Result<()>;
-    /// Text in quotes, escaped.
-    fn text(&mut self, text: &str) -> io::Result<()>
-    where
-        Self: Sized,
-    {
-        json(self, text)
-    }
-    fn file(&mut self, file: &Attachment) -> io::Result<()>;
-}
-
-/// Counts.
-struct Counter {
-    bytes: u64,
-    /// Whether the text parts count as the most that they could come to.
-    roughly: bool,
-}
-
-impl Sink for Counter {
-    fn put(&mut self, json: &[u8]) -> io::Result<()> {
-        self.bytes += json.len() as u64;
-        Ok(())
-    }
-
-    fn text(&mut self, text: &str) -> io::Result<()> {
-        if !self.roughly {
-            return json(self, text);
-        }
-        self.bytes += 2 + text.len() as u64 * ESCAPE;
-        Ok(())
-    }
-
-    fn file(&mut self, file: &Attachment) -> io::Result<()> {
-        self.bytes += base64_bytes(file.bytes);
-        Ok(())
-    }
-}
-
-/// Cuts into pieces.
-struct Collector {
-    list: Vec<Piece>,
-    text: Vec<u8>,
-    bytes: u64,
-}
-
-impl Collector {
-    fn finish(mut self) -> Pieces {
-        self.list.push(Piece::Text(self.text));
-        Pieces { list: self.list, bytes: self.bytes }
-    }
-}
-
-impl Sink for Collector {
-    fn put(&mut self, json: &[u8]) -> io::Result<()> {
-        self.bytes += json.len() as u64;
-        self.text.extend_from_slice(json);
-        Ok(())
-    }
-
-    fn text(&mut self, text: &str) -> io::Result<()> {
-        // Other controls than line ends have escapes that are left to the serializer.
-        if text.bytes().fold(false, |strange, byte| strange | (byte < 0x20 && byte != b'\n')) {
-            return json(self, text);
-        }
-        let before = self.text.len();
-        quote(&mut self.text, text.as_bytes());
-        self.bytes += (self.text.len() - before) as u64;
-        Ok(())
-    }
-
-    fn file(&mut self, file: &Attachment) -> io::Result<()> {
-        self.bytes += base64_bytes(file.bytes);
-        self.list.push(Piece::Text(std::mem::take(&mut self.text)));
-        self.list.push(Piece::File(file.clone()));
-        Ok(())
-    }
-}
-
-/// Puts text into quotes that has no other controls than `\n`: looking for the three bytes that need an escape takes a third of looking at each.
-fn quote(out: &mut Vec<u8>, text: &[u8]) {
-    out.reserve(text.len() + text.len() / 8 + 2);
-    out.push(b'"');
-    let mut rest = text;
-    while let Some(at) = memchr::memchr3(b'"', b'\\', b'\n', rest) {
-        let (plain, behind) = rest.split_at(at);
-        out.extend_from_slice(plain);
-        let (special, behind) = behind.split_at(1);
-        out.extend_from_slice(if special == b"\n" { b"\\n" } else { b"\\" });
-        if special != b"\n" {
-            out.extend_from_slice(special);
-        }
-        rest = behind;
-    }
-    out.extend_from_slice(rest);
-    out.push(b'"');
-}
-
-/// Writes everything, files included.
-struct Whole<'a>(&'a mut dyn io::Write);
-
-impl Sink for Whole<'_> {
-    fn put(&mut self, json: &[u8]) -> io::Result<()> {
-        self.0.write_all(json)
-    }
-
-    fn file(&mut self, file: &Attachment) -> io::Result<()> {
-        let mut source = open(&file.file)?;
-        let mut seen = Seen::default();
-        let mut block = vec![0; BLOCK];
-        loop {
-            let filled = fill(&mut source, &mut block)?;
-            seen.add(&block[..filled]);
-            self.0.write_all(STANDARD.encode(&block[..filled]).as_bytes())?;
-            if filled < block.len() {
-                break;
-            }
-        }
-        if seen.is(file) { Ok(()) } else { Err(changed(file)) }
-    }
-}
-
-/// Size and digest of what has been read of a file.
-#[derive(Default)]
-pub(super) struct Seen {
-    bytes: u64,
-    hasher: Hasher,
-}
-
-impl Seen {
-    pub(super) fn add(&mut self, piece: &[u8]) {
-        self.bytes += piece.len() as u64;
-        self.hasher.piece(piece);
-    }
-
-    pub(super) fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    /// Whether it is the file that was checked.
-    pub(super) fn is(&self, file: &Attachment) -> bool {
-        self.bytes == file.bytes && Digest::eq(&self.hasher.digest(), &file.digest)
-    }
-}
-
-pub(super) fn encode(block: &[u8]) -> Vec<u8> {
-    STANDARD.encode(block).into_bytes()
-}
-
-/// Says that a file is another one than was checked.
-pub(super) fn changed(file: &Attachment) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("{} changed on disk since it was checked", file.file.display()))
-}
-
-/// Opens a file for sending: not through a symlink, and only a regular file (safety P6).
-pub(super) fn open(path: &Path) -> io::Result<std::fs::File> {
-    let mut options = std::fs::OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        // Without NONBLOCK, opening a FIFO would wait for its writer.
-        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-        options.custom_flags(flags.bits().cast_signed());
-    }
-    let located = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-    let file = options.open(path).map_err(located)?;
-    if file.metadata().map_err(located)?.is_file() {
-        Ok(file)
-    } else {
-        Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{} is not a regular file", path.display())))
-    }
-}
-
-/// Reads until the block is full or the file ends.
-pub(super) fn fill(source: &mut std::fs::File, block: &mut [u8]) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < block.len() {
-        match source.read(&mut block[filled..]) {
-            Ok(0) => break,
-            Ok(more) => filled += more,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
-}
-
-fn base64_bytes(raw: u64) -> u64 {
-    raw.div_ceil(3) * 4
 }
 
 /// The request, field by field in the order of [`crate::wire::Template`].
@@ -377,28 +181,17 @@ impl<'a, S: Sink> Object<'a, S> {
     }
 }
 
-fn json<T: Serialize + ?Sized>(out: &mut impl Sink, value: &T) -> io::Result<()> {
-    struct Put<'a, S>(&'a mut S);
-    impl<S: Sink> io::Write for Put<'_, S> {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.put(bytes).map(|()| bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-    serde_json::to_writer(Put(out), value).map_err(io::Error::from)
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
     use std::io::Write as _;
 
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
     use proptest::prelude::*;
 
     use super::*;
+    use crate::desired::Digest;
     use crate::wire;
 
     fn file(content: &[u8]) -> (tempfile::NamedTempFile, Attachment) {
@@ -493,18 +286,6 @@ mod tests {
                 let roughly = measured(&template, true);
                 prop_assert!(roughly >= bytes);
                 prop_assert_eq!(request_bytes_over(&template, roughly), None);
-            }
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn a_text_is_quoted_as_the_serializer_does(text in "[\\n\"\\\\a-cé\\x7f\u{2028}]{0,400}", other in "[\\t\\r\\x00]?") {
-            for text in [text.clone(), text + &other] {
-                let mut pieces = Collector { list: Vec::new(), text: Vec::new(), bytes: 0 };
-                pieces.text(&text).unwrap();
-                prop_assert_eq!(pieces.bytes, pieces.text.len() as u64);
-                prop_assert_eq!(pieces.text, serde_json::to_vec(&text).unwrap());
             }
         }
     }
