@@ -86,8 +86,7 @@ pub async fn run(steps: &[Step], session: Session, mut config: Config, means: Me
     let mut inputs = vec![Input::Wake];
     loop {
         let mut batch = Batch::default();
-        let now = clock.now();
-        for effect in engine.handle(inputs.drain(..), now) {
+        for effect in engine.handle(inputs.drain(..), clock.now()) {
             match effect {
                 Effect::Tell(event) => tell(&event),
                 Effect::Tidy => {
@@ -110,8 +109,7 @@ pub async fn run(steps: &[Step], session: Session, mut config: Config, means: Me
         if engine.is_over() {
             break;
         }
-        // Asked by the same clock reading: what came due since then would be neither done nor waited for.
-        let wake = engine.wake_at(now).unwrap_or(Duration::MAX / 4);
+        let wake = engine.wake_at().unwrap_or(Duration::MAX / 4);
         let rest = wake.saturating_sub(clock.now().mono).min(Duration::from_secs(3_600));
         inputs.push(tokio::select! {
             biased;

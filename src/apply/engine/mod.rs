@@ -123,6 +123,8 @@ pub(super) struct Engine {
     interrupts: u32,
     releasing: bool,
     tidying: Tidying,
+    /// The clock by which it was last decided what is due (monotonic).
+    looked: Duration,
     over: bool,
     ids: BTreeSet<Id>,
     outcome: Outcome,
@@ -172,6 +174,7 @@ impl Engine {
             limit: None,
             interrupts: 0,
             releasing: false,
+            looked: now.mono,
             over: false,
             ids,
             outcome: Outcome { healed, ..Outcome::default() },
@@ -237,6 +240,7 @@ impl Engine {
 
     /// Takes in all that happened and says what to do. What comes together shares a commit.
     pub(super) fn handle(&mut self, inputs: impl IntoIterator<Item = Input>, now: Now) -> Vec<Effect> {
+        self.looked = now.mono;
         for input in inputs {
             self.take_in(input, now);
         }
@@ -262,7 +266,9 @@ impl Engine {
     }
 
     /// When to wake the engine if nothing else happens (monotonic).
-    pub(super) fn wake_at(&self, now: Now) -> Option<Duration> {
+    ///
+    /// Later than the last [`Engine::handle`], maybe not later than the clock is now: what came due meanwhile has not been done.
+    pub(super) fn wake_at(&self) -> Option<Duration> {
         let mut times: Vec<Duration> = Vec::new();
         times.extend(self.deadline);
         times.extend(self.limit);
@@ -276,7 +282,7 @@ impl Engine {
             times.extend(self.open.values().filter_map(Item::ready_at).map(|at| at.max(floor)));
         }
         // What is due already but waits for something else is woken by that.
-        times.into_iter().filter(|at| *at > now.mono).min()
+        times.into_iter().filter(|at| *at > self.looked).min()
     }
 
     fn advance(&mut self, now: Now) {

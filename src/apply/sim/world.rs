@@ -368,7 +368,7 @@ impl World {
         let effects = engine.handle(inputs, now);
         let epoch = engine.epoch();
         let over = engine.is_over();
-        let wake = engine.wake_at(now);
+        let wake = engine.wake_at();
         for effect in effects {
             match effect {
                 Effect::Tell(_) => {}
