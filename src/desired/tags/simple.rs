@@ -21,9 +21,12 @@ pub fn simple(text: &str) -> Parsed<'_> {
     parser.parsed
 }
 
-/// Bytes of the name that a text starts with.
-fn name_length(text: &[u8]) -> usize {
-    text.iter().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')).count()
+/// Bytes of the blanks that a text starts with: nearly always none, and the first byte says so.
+fn blanks(text: &str) -> usize {
+    if text.as_bytes().first().is_some_and(u8::is_ascii_graphic) {
+        return 0;
+    }
+    text.len() - text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{a0}').len()
 }
 
 struct Parser<'t> {
@@ -99,27 +102,14 @@ impl<'t> Parser<'t> {
     }
 
     fn name(&mut self, start: usize) {
-        // `{{name}}`, as nearly all are written.
-        let after = start + 2;
-        let length = name_length(&self.text.as_bytes()[after..]);
-        let (to, name) = (after + length, &self.text[after..after + length]);
-        if name.starts_with(|c: char| c.is_ascii_alphabetic()) && self.text.as_bytes()[to..].starts_with(b"}}") {
-            self.at = to + 2;
-            let (span, name_span, nested) = (start..self.at, after..to, !self.open.is_empty());
-            return self.parsed.tags.push(Tag { name, span, name_span, operator: None, blanks: None, nested });
-        }
-        self.spaced(start);
-    }
-
-    /// A tag that may have blanks in it, or a default, or none at all.
-    fn spaced(&mut self, start: usize) {
-        let blank = |c: char| c.is_whitespace() || c == '\u{a0}';
         let after = start + 2;
         let rest = &self.text[after..];
-        let lead = rest.len() - rest.trim_start_matches(blank).len();
+        let lead = blanks(rest);
         let from = after + lead;
-        let to = from + name_length(&self.text.as_bytes()[from..]);
-        let tail = self.text[to..].len() - self.text[to..].trim_start_matches(blank).len();
+        let length =
+            self.text[from..].bytes().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-')).count();
+        let to = from + length;
+        let tail = blanks(&self.text[to..]);
         let next = to + tail;
         let name = &self.text[from..to];
         let blanks = (lead + tail > 0).then_some([after..from, to..next]);
