@@ -327,3 +327,16 @@ fn azure_identities_get_a_token() {
     asks(&project.variable("PATH", &path));
     assert_eq!(clerk.asked().header("authorization"), "Bearer of az");
 }
+
+#[test]
+fn a_plan_that_has_findings_waits_for_no_bucket() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let project = project("s3://bucket/state")
+        .variable("AWS_ENDPOINT_URL", &format!("http://{}", silent.local_addr().unwrap()))
+        .variable("AWS_ACCESS_KEY_ID", "key")
+        .variable("AWS_SECRET_ACCESS_KEY", "secret")
+        .file("templates/welcome/manifest.yaml", "name: [\n");
+    let start = std::time::Instant::now();
+    project.run(["plan"]).exits(3).stderr_has("manifest-syntax").lacks("panicked");
+    assert!(start.elapsed() < std::time::Duration::from_secs(10));
+}
