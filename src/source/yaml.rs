@@ -1,5 +1,7 @@
 //! Strict YAML into a [`Node`] tree: one document, no anchors, aliases, merge keys or tags, bounded depth (safety P9).
 
+mod lines;
+
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -28,19 +30,29 @@ enum Open {
     Map(usize, Vec<(Spot<String>, Node)>, Option<Spot<String>>, HashSet<String>),
 }
 
+impl Open {
+    fn map(start: usize) -> Self {
+        Self::Map(start, Vec::new(), None, HashSet::new())
+    }
+}
+
 /// Reads one document. An empty text is an empty map.
 ///
 /// # Errors
 ///
 /// All that is wrong: one flaw that stops the reading, or every key that stands twice.
 pub fn read(text: &str) -> (Option<Node>, Vec<Flaw>) {
-    let mut flaws = Vec::new();
-    let builder = Builder { text, open: Vec::new(), flaws: &mut flaws };
-    match builder.run() {
-        Ok(node) => (Some(node), flaws),
+    lines::read(text).map_or_else(|| parsed(text), |node| (Some(node), Vec::new()))
+}
+
+/// The same by the parser, which knows all of YAML.
+fn parsed(text: &str) -> (Option<Node>, Vec<Flaw>) {
+    let mut builder = Builder::default();
+    match builder.parse(text) {
+        Ok(()) => (Some(builder.root.unwrap_or_else(|| node(Value::Map(Vec::new()), 0..0))), builder.flaws),
         Err(flaw) => {
-            flaws.push(flaw);
-            (None, flaws)
+            builder.flaws.push(flaw);
+            (None, builder.flaws)
         }
     }
 }
@@ -62,14 +74,17 @@ fn explained(said: &str) -> (String, Option<&'static str>) {
     (said.to_owned(), help)
 }
 
-struct Builder<'t, 'f> {
-    text: &'t str,
+/// A tree in the making.
+#[derive(Default)]
+struct Builder {
     open: Vec<Open>,
-    flaws: &'f mut Vec<Flaw>,
+    root: Option<Node>,
+    /// Keys that stand twice.
+    flaws: Vec<Flaw>,
 }
 
-impl Builder<'_, '_> {
-    fn run(mut self) -> Result<Node, Flaw> {
+impl Builder {
+    fn parse(&mut self, text: &str) -> Result<(), Flaw> {
         let options = options! {
             emit_comments: false,
             disallow_directives: true,
@@ -77,17 +92,16 @@ impl Builder<'_, '_> {
             flow_nesting_limit: limits::MANIFEST_DEPTH + 8,
             block_nesting_limit: limits::MANIFEST_DEPTH + 8
         };
-        let mut root = None;
         let mut documents = 0;
-        for event in Parser::new_from_str_with_options(self.text, options) {
+        for event in Parser::new_from_str_with_options(text, options) {
             let (event, span) = event.map_err(|error| {
-                let at = error.marker().byte_offset().unwrap_or(self.text.len());
+                let at = error.marker().byte_offset().unwrap_or(text.len());
                 let (message, help) = explained(&error.info());
                 flaw(at..at, message, help)
             })?;
             let bytes = span.byte_range().unwrap_or(0..0);
-            self.refuse(&event, &span, &bytes)?;
-            let finished = match event {
+            refuse(text, &event, &span, &bytes)?;
+            match event {
                 Event::DocumentStart(..) => {
                     documents += 1;
                     if documents > 1 {
@@ -97,69 +111,43 @@ impl Builder<'_, '_> {
                             Some("remove the `---`"),
                         ));
                     }
-                    None
                 }
-                Event::SequenceStart(..) => {
-                    self.deeper(&bytes)?;
-                    self.open.push(Open::List(bytes.start, Vec::new()));
-                    None
-                }
-                Event::MappingStart(..) => {
-                    self.deeper(&bytes)?;
-                    self.open.push(Open::Map(bytes.start, Vec::new(), None, HashSet::new()));
-                    None
-                }
-                Event::SequenceEnd | Event::MappingEnd => self.open.pop().map(|open| match open {
-                    Open::List(start, list) => node(Value::List(list), start..bytes.end.max(start)),
-                    Open::Map(start, entries, ..) => node(Value::Map(entries), start..bytes.end.max(start)),
-                }),
-                Event::Scalar(text, style, ..) => {
+                Event::SequenceStart(..) => self.open(&bytes, Open::List(bytes.start, Vec::new()))?,
+                Event::MappingStart(..) => self.open(&bytes, Open::map(bytes.start))?,
+                Event::SequenceEnd | Event::MappingEnd => self.close(bytes.end)?,
+                Event::Scalar(value, style, ..) => {
                     let plain = style == ScalarStyle::Plain;
-                    let bytes = if plain { trim(self.text, bytes) } else { bytes };
-                    Some(node(Value::Scalar { text: text.into_owned(), plain }, bytes))
+                    let bytes = if plain { trim(text, bytes) } else { bytes };
+                    self.place(node(Value::Scalar { text: value.into_owned(), plain }, bytes))?;
                 }
-                _ => None,
-            };
-            if let Some(node) = finished {
-                self.place(node, &mut root)?;
+                _ => {}
             }
-        }
-        Ok(root.unwrap_or_else(|| node(Value::Map(Vec::new()), 0..0)))
-    }
-
-    fn refuse(&self, event: &Event<'_>, span: &Span, bytes: &Range<usize>) -> Result<(), Flaw> {
-        let help = Some("write the value out where it is used");
-        match event {
-            Event::Alias(_) | Event::UnresolvedAlias(_) => {
-                return Err(flaw(bytes.clone(), "aliases (`*name`) are not allowed in a manifest", help));
-            }
-            _ => {}
-        }
-        if event.anchor_id().is_some() {
-            // The event's bytes are those of the value after it.
-            let before = self.text.get(..bytes.start).unwrap_or_default();
-            let bytes = before.rfind('&').map_or_else(|| bytes.clone(), |at| at..before.trim_end().len());
-            return Err(flaw(bytes, "anchors (`&name`) are not allowed in a manifest", help));
-        }
-        if event.tag().is_some() {
-            let bytes = span.tag_span().and_then(|tag| tag.byte_range()).unwrap_or_else(|| bytes.clone());
-            let help = Some("remove the tag; every field has one type");
-            return Err(flaw(bytes, "tags (`!name`) are not allowed in a manifest", help));
         }
         Ok(())
     }
 
-    fn deeper(&self, bytes: &Range<usize>) -> Result<(), Flaw> {
-        if self.open.len() < limits::MANIFEST_DEPTH {
-            return Ok(());
+    fn open(&mut self, bytes: &Range<usize>, open: Open) -> Result<(), Flaw> {
+        if self.open.len() >= limits::MANIFEST_DEPTH {
+            let message = format!("the manifest nests deeper than {} levels", limits::MANIFEST_DEPTH);
+            return Err(flaw(bytes.clone(), message, None));
         }
-        let message = format!("the manifest nests deeper than {} levels", limits::MANIFEST_DEPTH);
-        Err(flaw(bytes.clone(), message, None))
+        self.open.push(open);
+        Ok(())
     }
 
-    fn place(&mut self, node: Node, root: &mut Option<Node>) -> Result<(), Flaw> {
+    /// Ends the innermost collection.
+    fn close(&mut self, end: usize) -> Result<(), Flaw> {
+        let Some(open) = self.open.pop() else { return Ok(()) };
+        let (value, start) = match open {
+            Open::List(start, list) => (Value::List(list), start),
+            Open::Map(start, entries, ..) => (Value::Map(entries), start),
+        };
+        self.place(node(value, start..end.max(start)))
+    }
+
+    fn place(&mut self, node: Node) -> Result<(), Flaw> {
         match self.open.last_mut() {
-            None => *root = Some(node),
+            None => self.root = Some(node),
             Some(Open::List(_, list)) => list.push(node),
             Some(Open::Map(_, entries, waiting, seen)) => match waiting.take() {
                 None => {
@@ -194,6 +182,29 @@ impl Builder<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// What a manifest may not have of all that YAML has.
+fn refuse(text: &str, event: &Event<'_>, span: &Span, bytes: &Range<usize>) -> Result<(), Flaw> {
+    let help = Some("write the value out where it is used");
+    match event {
+        Event::Alias(_) | Event::UnresolvedAlias(_) => {
+            return Err(flaw(bytes.clone(), "aliases (`*name`) are not allowed in a manifest", help));
+        }
+        _ => {}
+    }
+    if event.anchor_id().is_some() {
+        // The event's bytes are those of the value after it.
+        let before = text.get(..bytes.start).unwrap_or_default();
+        let bytes = before.rfind('&').map_or_else(|| bytes.clone(), |at| at..before.trim_end().len());
+        return Err(flaw(bytes, "anchors (`&name`) are not allowed in a manifest", help));
+    }
+    if event.tag().is_some() {
+        let bytes = span.tag_span().and_then(|tag| tag.byte_range()).unwrap_or_else(|| bytes.clone());
+        let help = Some("remove the tag; every field has one type");
+        return Err(flaw(bytes, "tags (`!name`) are not allowed in a manifest", help));
+    }
+    Ok(())
 }
 
 /// Keys of one map that are compared one by one; a hostile map has thousands.
