@@ -165,7 +165,8 @@ pub(super) struct FileParts<'a> {
 
 /// The digest of a template's parts.
 pub(super) fn digest(parts: &Parts<'_>) -> Digest {
-    let mut hasher = Hasher::default();
+    let texts: usize = parts.texts.iter().filter_map(|text| text.as_ref()).map(String::len).sum();
+    let mut hasher = Hasher::of_about(texts + 2048);
     hasher.part(b"letterpress template 1");
     hasher.part(parts.name.as_bytes());
     for part in parts.texts {
