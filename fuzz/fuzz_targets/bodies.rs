@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use letterpress::check::{self, Levels, Rules};
 use letterpress::diagnostic::Profile;
-use letterpress::source::{Config, Folder, Manifest, Text, Touched};
+use letterpress::source::{Config, Folder, Listed, Manifest, Text, Touched};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -37,7 +37,7 @@ fuzz_target!(|data: &[u8]| {
         amp,
         attachments: Vec::new(),
         inline_attachments: Vec::new(),
-        names,
+        listed: Listed { names, regular: true },
         problems: Vec::new(),
         links: Vec::new(),
         touched: Touched::default(),

@@ -131,7 +131,7 @@ struct Amp {
 /// Checks an AMP body.
 pub fn check(text: &Text, findings: &mut Findings<'_>) {
     let mut amp = Amp::default();
-    markup::read(&text.sent, &mut amp);
+    markup::read(&text.sent, text.controls, &mut amp);
     amp.report(text, findings);
 }
 

@@ -28,8 +28,8 @@ fn body(folder: &Folder, findings: &mut Findings<'_>) {
     // A body that could not be read has its finding already.
     let unread = folder.manifest.body.html.is_some() && folder.html.is_none()
         || folder.manifest.body.plaintext.is_some() && folder.plaintext.is_none()
-        || folder.names.iter().any(|name| name == "body.html") && folder.html.is_none()
-        || folder.names.iter().any(|name| name == "body.txt") && folder.plaintext.is_none();
+        || folder.listed.has("body.html") && folder.html.is_none()
+        || folder.listed.has("body.txt") && folder.plaintext.is_none();
     if unread {
         return;
     }

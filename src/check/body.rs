@@ -192,8 +192,8 @@ mod tests {
             let tags: Vec<usize> = html.match_indices("{{").map(|(at, _)| at).collect();
             let new = || Body::new(Rare::of(&html), tags.clone(), derive, &findings);
             let (mut body, mut again) = (new(), Again(new()));
-            markup::read(&html, &mut body);
-            markup::read(&html, &mut again);
+            markup::read(&html, true, &mut body);
+            markup::read(&html, true, &mut again);
             assert_eq!(format!("{body:?}"), format!("{:?}", again.0), "{html}");
         }
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::findings::{Findings, Places};
+use super::findings::{Findings, MENDED, Places};
 use super::markup::{Subject, Tag};
 use super::rare::Rare;
 use super::table;
@@ -11,8 +11,6 @@ use crate::source::Text;
 
 /// Style blocks beyond this are dropped by Gmail.
 const STYLE_BYTES: usize = 16_384;
-/// Braces that `--fix` moves apart in one go; the next run mends more.
-const MENDED: usize = 1_000;
 /// Mistakes after which the rest of a style block is not read: a hostile one has millions.
 const FLAWS: usize = 1_000;
 /// Smallest text that can be read on a phone, in pixels.

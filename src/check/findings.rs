@@ -79,6 +79,9 @@ pub fn may_change(rule: &Rule, severity: Severity) -> bool {
 /// Findings of one rule in one manifest before the rest is only counted.
 const PER_RULE: usize = 10;
 
+/// Mistakes of one rule in one text that `--fix` mends in one go; the next run mends more. A hostile text has millions.
+pub(super) const MENDED: usize = 1_000;
+
 /// The findings of one folder in the making.
 #[derive(Debug)]
 pub struct Findings<'a> {

@@ -7,15 +7,13 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::address::Target;
-use super::findings::{Findings, Places};
+use super::findings::{Findings, MENDED, Places};
 use super::markup::{Subject, Tag};
 use super::rare::Rare;
 use super::table;
 use crate::diagnostic::{Diagnostic, Edit};
 use crate::source::{Asset, Folder, Text};
 
-/// Images that `--fix` attaches in one go; the next run mends more.
-const MENDED: usize = 1_000;
 /// References to attachments that are kept in mind; a hostile body has millions.
 const SHOWN: usize = 10_000;
 
@@ -202,7 +200,7 @@ impl Images {
         for (address, span) in &self.relative_files {
             let path = file(address);
             let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-            if !folder.names.contains(&path) || !path.chars().all(plain) {
+            if !folder.listed.has(&path) || !path.chars().all(plain) {
                 continue;
             }
             let declared = folder.manifest.inline_attachments.iter().find(|asset| asset.path.value == path);

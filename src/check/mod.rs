@@ -93,7 +93,7 @@ fn parts(folder: &Folder, rare: Rare, findings: &mut findings::Findings<'_>) -> 
         }
         let tags = parsed.tags.iter().map(|tag| tag.span.start).collect();
         let mut body = body::Body::new(rare, tags, folder.plaintext.is_none(), findings);
-        markup::read(&html.sent, &mut body);
+        markup::read(&html.sent, html.controls, &mut body);
         (links, wording) = body.report(html, folder, engine, findings);
     }
     if let Some(amp) = &folder.amp {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::fields::is_replacement_name;
-use super::findings::{Findings, Places};
+use super::findings::{Findings, MENDED, Places};
 use super::parity;
 use super::table;
 use super::verdict::{Contract, Variable};
@@ -158,7 +158,7 @@ fn field(folder: &Folder, spot: &Spot<String>, part: &Part<'_>, ported: bool, fi
         let message = format!("`{}`: {}", part.name, flaw.message);
         findings.at(&table::TAG_MALFORMED, folder, &spot.place, message);
     }
-    if let Some(tag) = part.parsed.tags.iter().find(|tag| ported && tag.blanks.is_some()) {
+    if let Some(tag) = part.parsed.tags.iter().find(|tag| ported && tag.has_blanks()) {
         let location = folder.locate(&spot.place);
         let message = format!("`{{{{{}}}}}` is written with blanks", tag.name);
         let mut finding =
@@ -185,7 +185,7 @@ fn body(text: &Text, part: &Part<'_>, ported: bool, findings: &mut Findings<'_>)
         .places(&table::TAG_MALFORMED, text, &malformed, message)
         .help("the form is `{{name}}`, `{{name|default}}` or `{{name?text}}`");
     let mut spaced = Places::default();
-    for tag in part.parsed.tags.iter().filter(|tag| ported && tag.blanks.is_some()) {
+    for tag in part.parsed.tags.iter().filter(|tag| ported && tag.has_blanks()) {
         spaced.add(tag.span.clone());
     }
     findings
@@ -208,9 +208,10 @@ fn body(text: &Text, part: &Part<'_>, ported: bool, findings: &mut Findings<'_>)
 }
 
 fn blanks(parsed: &Parsed<'_>, path: &str, raw: impl Fn(usize) -> usize) -> Vec<Edit> {
-    let spans = parsed.tags.iter().filter_map(|tag| tag.blanks.clone()).flatten();
+    let spans = parsed.tags.iter().flat_map(Tag::blanks);
     spans
         .filter(|span| !span.is_empty())
+        .take(MENDED)
         .map(|span| Edit { path: path.to_owned(), bytes: raw(span.start)..raw(span.end), text: String::new() })
         .collect()
 }

@@ -63,7 +63,7 @@ fn markup(text: &str) -> Option<usize> {
 
 fn missing(folder: &Folder, html: &str, derived: &str, engine: Engine, findings: &mut Findings<'_>) {
     // A body that is named and could not be read has its finding already.
-    if folder.manifest.body.plaintext.is_some() || folder.names.iter().any(|name| name == "body.txt") {
+    if folder.manifest.body.plaintext.is_some() || folder.listed.has("body.txt") {
         return;
     }
     let message = "there is no plain-text body beside the html";
@@ -79,13 +79,15 @@ fn missing(folder: &Folder, html: &str, derived: &str, engine: Engine, findings:
 
 /// A text with its tags as `tag-whitespace` wants them: what a fix writes needs no other fix.
 fn without_blanks(text: &str, engine: Engine) -> String {
-    let mut out = text.to_owned();
-    if engine == Engine::Simple {
-        let mut blanks: Vec<_> = tags::simple(text).tags.into_iter().filter_map(|tag| tag.blanks).flatten().collect();
-        blanks.sort_by_key(|span| std::cmp::Reverse(span.start));
-        blanks.into_iter().for_each(|span| out.replace_range(span, ""));
+    if engine != Engine::Simple {
+        return text.to_owned();
     }
-    out
+    let (mut out, mut from) = (String::with_capacity(text.len()), 0);
+    for blanks in tags::simple(text).tags.iter().flat_map(tags::Tag::blanks) {
+        out.push_str(&text[from..blanks.start]);
+        from = blanks.end;
+    }
+    out + &text[from..]
 }
 
 fn subject(folder: &Folder, findings: &mut Findings<'_>) {

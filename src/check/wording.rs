@@ -33,7 +33,7 @@ const BLOCKS: [&str; 22] = [
     "tr",
     "ul",
 ];
-/// Longest plain text that is derived, in bytes.
+/// Bytes of plain text after which nothing is derived any more, and the bytes of one text that are.
 const DERIVED: usize = 100_000;
 
 /// What is kept of the words.
@@ -182,7 +182,7 @@ impl Subject for Wording {
             }
         }
         if self.derives() {
-            for c in text.chars() {
+            for c in text[..text.floor_char_boundary(DERIVED)].chars() {
                 let hidden = crate::untrusted::is_control(c) && !c.is_whitespace() || matches!(c, '\u{ad}' | '\u{34f}');
                 if c.is_whitespace() || c == '\u{a0}' {
                     if !self.plain.is_empty() && !self.plain.ends_with([' ', '\n']) {

@@ -160,12 +160,20 @@ pub fn open_file(folder: BorrowedFd<'_>, path: &str) -> Result<Opened, Refused> 
     Err(Refused::fault(Fault::FileMissing, "the path is empty"))
 }
 
-/// Opens a regular file in a folder. A pipe or a device is refused without waiting for it.
+/// Opens a regular file in a folder. A pipe or a device is refused without waiting for it, and without opening it.
 fn open_name(folder: BorrowedFd<'_>, name: &str) -> Result<Opened, Refused> {
     let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
         .map_err(|errno| explain(folder, name, errno, false))?;
     regular(FileType::from_raw_mode(stat.st_mode), name)?;
-    // Between the look and the opening the name may have become something else: hence no following, no waiting, and a second look.
+    open_listed(folder, name)
+}
+
+/// Opens what was a regular file when its folder was listed, or looked at, a moment before.
+///
+/// # Errors
+///
+/// [`Refused::Fault`] for what is none any more: hence no following, no waiting, and a second look.
+pub fn open_listed(folder: BorrowedFd<'_>, name: &str) -> Result<Opened, Refused> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file =
         rustix::fs::openat(folder, name, flags, Mode::empty()).map_err(|errno| explain(folder, name, errno, false))?;
@@ -288,6 +296,10 @@ mod tests {
         assert_eq!(fault("linkdir/x"), Fault::PathSymlink);
         assert_eq!(fault("plain/x"), Fault::NotAFile);
         assert_eq!(fault("none"), Fault::FileMissing);
+        // What has become something else since it was listed.
+        assert!(matches!(open_listed(root.as_fd(), "pipe"), Err(Refused::Fault(Fault::NotAFile, _))));
+        assert!(matches!(open_listed(root.as_fd(), "dir"), Err(Refused::Fault(Fault::NotAFile, _))));
+        assert!(matches!(open_listed(root.as_fd(), "link"), Err(Refused::Symlink(_))));
         assert_eq!(read_bounded(open_file(root.as_fd(), "plain").unwrap(), 4).unwrap().unwrap(), b"text");
         assert_eq!(read_bounded(open_file(root.as_fd(), "plain").unwrap(), 3).unwrap(), None);
     }

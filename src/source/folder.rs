@@ -5,15 +5,18 @@ use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::Arc;
 
+use rustix::fs::FileType;
+
 use super::assets::ReadAsset;
 use super::cache::Touched;
 use super::config::{Config, Environment};
-use super::files::{self, Refused};
+use super::files::{self, Opened, Refused};
 use super::manifest::{self, Manifest};
 use super::node::{File, Node, Place, Spot};
 use super::problem::{Fault, Problem};
 use super::read::{Files, Reader};
 use super::text::Text;
+use super::walk::Entry;
 use super::yaml;
 use crate::desired::{Key, Template};
 use crate::diagnostic::{Edit, Location};
@@ -52,14 +55,45 @@ pub struct Folder {
     pub attachments: Vec<ReadAsset>,
     /// `inline_attachments`, those that could be read.
     pub inline_attachments: Vec<ReadAsset>,
-    /// The names of the regular files directly in the folder.
-    pub names: Vec<String>,
+    /// What is in it.
+    pub listed: Listed,
     /// What reading found wrong.
     pub problems: Vec<Problem>,
     /// The paths below the folder of the symlinks that are among the problems.
     pub links: Vec<String>,
     /// The files that were read.
     pub touched: Touched,
+}
+
+/// What is directly in a folder, subfolders apart.
+#[derive(Debug, Clone)]
+pub struct Listed {
+    /// The names.
+    pub names: Vec<String>,
+    /// Whether all of them are regular files.
+    pub regular: bool,
+}
+
+impl Listed {
+    /// The files of a folder.
+    pub(super) fn of(files: impl IntoIterator<Item = Entry>) -> Self {
+        let mut listed = Self { names: Vec::new(), regular: true };
+        for file in files {
+            listed.add(file.name, file.kind);
+        }
+        listed
+    }
+
+    pub(super) fn add(&mut self, name: String, kind: FileType) {
+        self.regular &= kind == FileType::RegularFile;
+        self.names.push(name);
+    }
+
+    /// Whether there is a file of that name.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.names.iter().any(|known| known == name)
+    }
 }
 
 /// What all folders of a run share.
@@ -76,9 +110,9 @@ pub struct Shared<'a> {
 }
 
 impl Folder {
-    /// Reads a folder whose file names are `names`.
+    /// Reads a folder.
     #[must_use]
-    pub fn read(shared: &Shared<'_>, dir: BorrowedFd<'_>, key: Key, path: String, names: Vec<String>) -> Self {
+    pub fn read(shared: &Shared<'_>, dir: BorrowedFd<'_>, key: Key, path: String, listed: Listed) -> Self {
         let manifest_text = Text::empty(format!("{path}/{MANIFEST}"));
         let mut folder = Self {
             key,
@@ -92,7 +126,7 @@ impl Folder {
             amp: None,
             attachments: Vec::new(),
             inline_attachments: Vec::new(),
-            names,
+            listed,
             problems: Vec::new(),
             links: Vec::new(),
             touched: Touched::default(),
@@ -233,7 +267,7 @@ impl Folder {
         let (relative, location) = match named {
             Some(spot) => (spot.value.clone(), self.locate(&spot.place)),
             // A symlink or a pipe under a body's name is no regular file and so not among the names; it must not look absent.
-            None if self.names.iter().any(|name| name == by_name) => {
+            None if self.listed.has(by_name) => {
                 (by_name.to_owned(), Location::whole(format!("{}/{by_name}", self.path)))
             }
             None => return None,
@@ -255,7 +289,7 @@ impl Folder {
         location: Location,
         too_large: impl FnOnce(u64) -> Problem,
     ) -> Option<Vec<u8>> {
-        let read = files::open_file(dir, relative).and_then(|opened| {
+        let read = self.open(dir, relative).and_then(|opened| {
             self.touched.file(dir, relative, &opened.stat);
             let size = opened.size();
             Ok((files::read_bounded(opened, limit)?, size))
@@ -269,6 +303,12 @@ impl Folder {
             }
         }
         None
+    }
+
+    /// Opens a file. Names that we give need no judging, and where the listing has said what is behind them no look.
+    fn open(&self, dir: BorrowedFd<'_>, relative: &str) -> Result<Opened, Refused> {
+        let ours = relative == MANIFEST || BODIES.contains(&relative);
+        if ours && self.listed.regular { files::open_listed(dir, relative) } else { files::open_file(dir, relative) }
     }
 
     fn decode(&mut self, path: String, bytes: Vec<u8>) -> Option<Text> {

@@ -22,7 +22,7 @@ pub use assets::ReadAsset;
 pub use cache::{Cache, Touched};
 pub use config::{BaseUrl, Config, Environment, FILE};
 pub use files::Refused;
-pub use folder::{BODIES, Folder, MANIFEST, Shared};
+pub use folder::{BODIES, Folder, Listed, MANIFEST, Shared};
 pub use manifest::{Allow, Asset, Bodies, Manifest};
 pub use node::{File, Place, Spot};
 pub use problem::{Fault, Problem};

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use super::cache::Cache;
 use super::config::{self, Config, Environment};
 use super::files::{self, Refused};
-use super::folder::{Folder, MANIFEST, Shared};
+use super::folder::{Folder, Listed, MANIFEST, Shared};
 use super::problem::{Fault, Problem};
 use super::read::closest;
 use super::walk::{Only, Walk, Walker, entries, on_disk};
@@ -215,12 +215,11 @@ impl Project {
             dir = next;
             path = format!("{path}/{name}");
         }
-        let names = entries(dir.as_fd())?.into_iter().filter_map(|entry| (!entry.folder()).then_some(entry.name));
-        let names: Vec<String> = names.collect();
-        if !names.iter().any(|name| name == MANIFEST) {
+        let listed = Listed::of(entries(dir.as_fd())?.into_iter().filter(|entry| !entry.folder()));
+        if !listed.has(MANIFEST) {
             return Ok(None);
         }
-        Ok(Some(Folder::read(&self.shared(environment), dir.as_fd(), key.clone(), path, names)))
+        Ok(Some(Folder::read(&self.shared(environment), dir.as_fd(), key.clone(), path, listed)))
     }
 
     /// Reads a text file below the root as it is on disk, with the care of every other reading.

@@ -18,8 +18,19 @@ pub struct Text {
     pub mark: bool,
     /// Whether there may be a control character other than line feeds and tabs.
     pub controls: bool,
-    /// Offsets in `sent` of the line feeds that are CRLF on disk.
-    crlf: Vec<u32>,
+    /// The line feeds, where one of them is CRLF on disk.
+    line_feeds: Vec<LineFeeds>,
+}
+
+/// A few dozen line feeds of a text, so that ten megabytes of them take one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct LineFeeds {
+    /// Where the first of them is in what is sent.
+    start: u32,
+    /// Carriage returns that stood before the first of them and its own.
+    dropped: u32,
+    /// Which of them are CRLF on disk, a bit for each from the lowest.
+    crlf: u64,
 }
 
 /// Why bytes are no text.
@@ -64,7 +75,7 @@ impl Text {
         let mark = raw.starts_with('\u{feff}');
         let controls = has_controls(raw.as_bytes());
         if !mark && !controls {
-            return Ok(Self { path, sent: raw, mark, controls, crlf: Vec::new() });
+            return Ok(Self { path, sent: raw, mark, controls, line_feeds: Vec::new() });
         }
         // English in UTF-16 without a byte order mark is also UTF-8, with a zero after each letter.
         if let Some(zero) = memchr::memchr(0, raw.as_bytes()).filter(|_| likely(raw.as_bytes()) != ONE_BYTE) {
@@ -72,30 +83,48 @@ impl Text {
         }
         let body = if mark { &raw['\u{feff}'.len_utf8()..] } else { &raw };
         let mut sent = String::with_capacity(body.len());
-        let mut crlf = Vec::with_capacity(memchr::memmem::find_iter(body.as_bytes(), "\r\n").count());
-        for (at, piece) in body.split("\r\n").enumerate() {
-            if at > 0 {
+        let mut line_feeds: Vec<LineFeeds> = Vec::new();
+        let mut from = 0;
+        for (line, end) in memchr::memchr_iter(b'\n', body.as_bytes()).enumerate() {
+            let crlf = body.as_bytes()[..end].ends_with(b"\r");
+            sent.push_str(&body[from..end - usize::from(crlf)]);
+            from = end;
+            if line % BITS == 0 {
                 // Files are far smaller.
-                crlf.push(u32::try_from(sent.len()).unwrap_or(u32::MAX));
-                sent.push('\n');
+                let number = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
+                line_feeds.push(LineFeeds { start: number(sent.len()), dropped: number(end - sent.len()), crlf: 0 });
             }
-            sent.push_str(piece);
+            if let Some(last) = line_feeds.last_mut() {
+                last.crlf |= u64::from(crlf) << (line % BITS);
+            }
         }
-        Ok(Self { path, sent, mark, controls, crlf })
+        sent.push_str(&body[from..]);
+        if sent.len() == body.len() {
+            line_feeds = Vec::new();
+        }
+        Ok(Self { path, sent, mark, controls, line_feeds })
     }
 
     /// A file with nothing in it.
     #[must_use]
     pub fn empty(path: String) -> Self {
-        Self { path, sent: String::new(), mark: false, controls: false, crlf: Vec::new() }
+        Self { path, sent: String::new(), mark: false, controls: false, line_feeds: Vec::new() }
     }
 
     /// The offset on disk of an offset in `sent`.
     #[must_use]
     pub fn raw(&self, offset: usize) -> usize {
-        let offset32 = u32::try_from(offset).unwrap_or(u32::MAX);
-        let before = self.crlf.partition_point(|at| *at < offset32);
-        offset + before + if self.mark { '\u{feff}'.len_utf8() } else { 0 }
+        offset + self.dropped(offset) + if self.mark { '\u{feff}'.len_utf8() } else { 0 }
+    }
+
+    /// Carriage returns that stood before an offset in `sent`.
+    fn dropped(&self, offset: usize) -> usize {
+        let after = self.line_feeds.partition_point(|some| (some.start as usize) < offset);
+        let Some(some) = after.checked_sub(1).and_then(|at| self.line_feeds.get(at)) else { return 0 };
+        let between = self.sent.as_bytes().get(some.start as usize + 1..offset).unwrap_or_default();
+        let lines = memchr::memchr_iter(b'\n', between).count().min(BITS - 1);
+        // The first of them is in `dropped`.
+        some.dropped as usize + (some.crlf >> 1 & ((1 << lines) - 1)).count_ones() as usize
     }
 
     /// Bytes on disk of a span in `sent`.
@@ -107,7 +136,7 @@ impl Text {
     /// A text that is going to stand in the file, with the line ends that the file has.
     #[must_use]
     pub fn with_line_ends(&self, text: String) -> String {
-        if self.crlf.is_empty() { text } else { text.replace('\n', "\r\n") }
+        if self.line_feeds.is_empty() { text } else { text.replace('\n', "\r\n") }
     }
 
     /// The place of a span in `sent`.
@@ -118,6 +147,9 @@ impl Text {
         location
     }
 }
+
+/// Line feeds that stand together in [`LineFeeds`].
+const BITS: usize = u64::BITS as usize;
 
 /// Whether bytes have a control character other than line feeds and tabs. Without a branch many are looked at in one step.
 fn has_controls(bytes: &[u8]) -> bool {
@@ -151,6 +183,21 @@ mod tests {
         assert_eq!(text.sent, "one\ntwo\nthree");
         let at = text.at(4..7);
         assert_eq!((at.line, at.column, at.bytes), (2, 1, 8..11));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn every_place_is_found_on_disk(lines in proptest::collection::vec("(a|é|\r|)(\n|\r\n)", 0..200), last in "a?\r?") {
+            let disk = lines.concat() + &last;
+            let text = Text::new("a".into(), disk.clone().into_bytes()).unwrap();
+            proptest::prop_assert_eq!(&text.sent, &disk.replace("\r\n", "\n"));
+            let mut dropped = 0;
+            for (at, byte) in text.sent.bytes().enumerate() {
+                proptest::prop_assert_eq!(text.raw(at), at + dropped);
+                dropped += usize::from(byte == b'\n' && disk.as_bytes()[at + dropped] == b'\r');
+            }
+            proptest::prop_assert_eq!(text.raw(text.sent.len()), disk.len());
+        }
     }
 
     #[test]

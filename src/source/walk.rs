@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 
 use super::cache::{Kept, Pen, Record, Stamp, touch};
 use super::files::{self, Refused};
-use super::folder::{BODIES, Folder, MANIFEST, Shared};
+use super::folder::{BODIES, Folder, Listed, MANIFEST, Shared};
 use super::problem::{Fault, Problem};
 use super::read::closest;
 use crate::desired::Key;
@@ -153,23 +153,25 @@ where
                 return self.wrong(&place.below, Fault::TemplatesFolder, format!("`{path}` cannot be read: {error}"));
             }
         };
-        let (folders, files): (Vec<Entry>, Vec<Entry>) = entries.into_iter().partition(Entry::folder);
         let mut walk = Walk::default();
-        for link in files.iter().filter(|entry| entry.kind == FileType::Symlink) {
+        for link in entries.iter().filter(|entry| entry.kind == FileType::Symlink) {
             let message = format!("`{}` is a symlink, and templates are read without following any", link.name);
             let problem = Problem::new(Fault::PathSymlink, Location::whole(format!("{path}/{}", link.name)), message);
             walk.problems.push(problem.help("put the file itself here"));
         }
-        let mut names: Vec<String> = files.into_iter().map(|entry| entry.name).collect();
-        walk.problems.extend(stray(&path, &names));
+        let (folders, files): (Vec<Entry>, Vec<Entry>) = entries.into_iter().partition(Entry::folder);
+        let mut listed = Listed::of(files);
+        walk.problems.extend(stray(&path, &listed.names));
         // A folder that has a body's name must not look as if there were no body.
-        names.extend(folders.iter().map(|entry| &entry.name).filter(|name| BODIES.contains(&name.as_str())).cloned());
+        for folder in folders.iter().filter(|folder| BODIES.contains(&folder.name.as_str())) {
+            listed.add(folder.name.clone(), folder.kind);
+        }
         let mut value = None;
         let mut named: Vec<String> = Vec::new();
-        if names.iter().any(|name| name == MANIFEST) && self.only.is_none_or(|only| (only.reads)(&path)) {
+        if listed.has(MANIFEST) && self.only.is_none_or(|only| (only.reads)(&path)) {
             match Key::new(normal(&place.below)) {
                 Ok(key) => {
-                    let mut folder = Folder::read(self.shared, dir.as_fd(), key.clone(), path.clone(), names);
+                    let mut folder = Folder::read(self.shared, dir.as_fd(), key.clone(), path.clone(), listed);
                     let touched = std::mem::take(&mut folder.touched).files();
                     named = folder.links.iter().map(|link| join(&path, link)).collect();
                     let seen = (self.visit)(folder);

@@ -35,10 +35,13 @@ impl Known {
     }
 }
 
-/// The place of a tag, out of its length and some of its bytes.
+/// The place of a tag, out of its length, its middle and its end.
 fn place(tag: &[u8]) -> usize {
-    let middle = tag.len() / 2;
-    let some = [tag.len(), 1, middle, middle + 3, tag.len().saturating_sub(4), tag.len().saturating_sub(3)];
-    let byte = |at: &usize| tag.get(*at).map_or(0, |byte| usize::from(*byte));
-    some[1..].iter().map(byte).fold(some[0], |sum, byte| sum.wrapping_mul(31).wrapping_add(byte)) % PLACES
+    let word = |at: usize| match tag.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()) {
+        Some(bytes) => u64::from_le_bytes(bytes),
+        None => tag.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+    };
+    let some = word(tag.len() / 2) ^ word(tag.len().saturating_sub(8)).rotate_left(32) ^ tag.len() as u64;
+    // The upper bits of a product depend on every bit.
+    (some.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - PLACES.ilog2())) as usize
 }

@@ -51,8 +51,13 @@ const COMMON: [(&str, &str); 28] = [
     ("times;", "×"),
 ];
 
+/// Bytes that the crate is given at once; it keeps what it reads. No reference goes on behind another's ampersand.
+const PIECE: usize = 16 * 1024;
+
 /// Adds a text as it is read: references decoded, line ends as line feeds, a NUL as a replacement character.
 pub fn decode(text: &str, within: Within, out: &mut String) {
+    // Nearly every reference is longer than what it stands for.
+    out.reserve(text.len());
     if memchr2(b'\r', 0, text.as_bytes()).is_none() {
         return plain(text, within, out);
     }
@@ -88,8 +93,13 @@ fn plain(mut text: &str, within: Within, out: &mut String) {
                 out.push(decoded);
                 text = &text[1 + length..];
             }
-            // What stands here and what follows, in one go: a text of nothing but strange references stays linear.
-            Reference::Strange => return strange(text, within, out),
+            // What stands here and much of what follows, in one go: a text of nothing but strange references stays linear.
+            Reference::Strange => {
+                let next = text.as_bytes().get(PIECE..).and_then(|rest| memchr(b'&', rest));
+                let (piece, rest) = text.split_at(next.map_or(text.len(), |next| PIECE + next));
+                strange(piece, within, out);
+                text = rest;
+            }
         }
     }
     out.push_str(text);
@@ -173,5 +183,24 @@ impl<E: html5gum::Emitter> html5gum::ForwardingEmitter for Quiet<E> {
 
     fn should_emit_errors(&mut self) -> bool {
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_is_read_in_pieces_as_it_is_in_one() {
+        let words = ["&x; ", "&nGt;é", "&copy", "&amp=", "&ampx", "&#128;", "& ", "'&notit;", "&"];
+        for within in [Within::Text, Within::Title, Within::Attribute] {
+            for from in 0..words.len() {
+                let text: String = words.iter().cycle().skip(from).take(PIECE).copied().collect();
+                let (mut pieces, mut whole) = (String::new(), String::new());
+                decode(&text, within, &mut pieces);
+                strange(&text, within, &mut whole);
+                assert!(pieces == whole, "{within:?} {from}");
+            }
+        }
     }
 }

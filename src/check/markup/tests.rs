@@ -32,7 +32,7 @@ impl Subject for Log {
 
 fn log(html: &str) -> Vec<String> {
     let mut log = Log::default();
-    read(html, &mut log);
+    read(html, true, &mut log);
     log.0
 }
 
@@ -233,6 +233,6 @@ proptest::proptest! {
                 assert!(self.0.get(span.clone()).is_some());
             }
         }
-        read(&html, &mut Spans(&html));
+        read(&html, true, &mut Spans(&html));
     }
 }

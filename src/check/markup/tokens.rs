@@ -12,15 +12,15 @@ use super::raw::raw;
 use super::references::{self, Within};
 use super::{ATTRIBUTES, Attribute, Hints, Piece, Subject, Tag, bit};
 
-/// Reads a body once and hands every event to the subject.
-pub fn read(html: &str, subject: &mut impl Subject) {
+/// Reads a body once and hands every event to the subject; `controls` says whether it may have control characters.
+pub fn read(html: &str, controls: bool, subject: &mut impl Subject) {
     let bytes = html.as_bytes();
     let mut reader = Reader {
         html,
         bytes,
         at: 0,
         raw: "",
-        odd: memchr2(b'\r', 0, bytes).is_some(),
+        odd: controls && memchr2(b'\r', 0, bytes).is_some(),
         attributes: Vec::new(),
         hints: Hints::default(),
         buffer: String::new(),

@@ -67,10 +67,25 @@ pub struct Tag<'t> {
     pub name_span: Range<usize>,
     /// `|` or `?`.
     pub operator: Option<Operator>,
-    /// Bytes of the blanks around the name, where there are any.
-    pub blanks: Option<[Range<usize>; 2]>,
+    /// Bytes of the blanks after the name.
+    pub tail: u32,
     /// Whether it stands within the text of another tag.
     pub nested: bool,
+}
+
+impl Tag<'_> {
+    /// Whether there are blanks around the name.
+    #[must_use]
+    pub fn has_blanks(&self) -> bool {
+        self.blanks().iter().any(|blanks| !blanks.is_empty())
+    }
+
+    /// Bytes of the blanks before and after the name; mostly there are none.
+    #[must_use]
+    pub fn blanks(&self) -> [Range<usize>; 2] {
+        let end = self.name_span.end;
+        [self.span.start + 2..self.name_span.start, end..end + self.tail as usize]
+    }
 }
 
 /// What follows a tag's name.
