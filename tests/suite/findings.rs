@@ -250,6 +250,22 @@ fn what_a_fix_writes_needs_no_other_fix() {
 }
 
 #[test]
+fn many_mistakes_are_mended_in_more_than_one_go() {
+    let project = Project::new().template("a");
+    let html = project.read("templates/a/body.html").replace("</body>", &("{{ first_name }} ".repeat(600) + "</body>"));
+    project.write("templates/a/body.html", html.replace('\n', "\r\n"));
+    // Two pieces of blanks in each tag.
+    project.run(["validate", "--fix", "--yes"]).stdout_has("tag-whitespace");
+    assert_eq!(project.read("templates/a/body.html").matches("{{ first_name }}").count(), 100);
+    let again = project.run(["validate", "--fix", "--yes"]);
+    assert!(!again.stdout.contains("tag-whitespace"), "{again}");
+    assert_eq!(
+        project.read("templates/a/body.html"),
+        html.replace("{{ first_name }}", "{{first_name}}").replace('\n', "\r\n")
+    );
+}
+
+#[test]
 fn of_a_mail_for_another_engine_only_that_is_said() {
     let project = Project::new().template("welcome");
     let manifest = project.read("templates/welcome/manifest.yaml");
