@@ -8,7 +8,7 @@ use crate::support::{Outcome, Project};
 const HEAD: &str = "name: Welcome\nsender_email: hello@example.com\n";
 /// What one folder may cost over the base, in KiB of memory, and the seconds of CPU that it may take: a debug build is many times slower.
 const MEMORY_KIB: u64 = 64 * 1_024;
-const CPU: u64 = 20;
+const CPU: u64 = 10;
 
 /// Runs `validate` in a bounded address space, so that whoever eats more memory fails.
 fn bounded(project: &Project) -> Outcome {
@@ -182,6 +182,19 @@ fn a_body_of_ten_megabytes_of_anything_costs_a_bounded_multiple_of_it() {
         let project = Project::new();
         project.write("templates/a/manifest.yaml", format!("{HEAD}headers: {{ X-SVC-Template-Engine: {engine} }}\n"));
         project.write("templates/a/body.txt", &text);
+        narrow(&project).stderr_has("1 template checked");
+    }
+}
+
+#[test]
+fn three_bodies_of_ten_megabytes_together_stay_below_the_limit() {
+    for piece in ["\r\n", "{{ a }}"] {
+        let text = piece.repeat(9_900_000 / piece.len());
+        let project = Project::new();
+        project.write("templates/a/manifest.yaml", HEAD);
+        for body in ["body.html", "body.txt", "body.amp.html"] {
+            project.write(&format!("templates/a/{body}"), &text);
+        }
         narrow(&project).stderr_has("1 template checked");
     }
 }

@@ -1,5 +1,5 @@
 //! A manifest as nearly every one is: a `key: value` or an `- item` on each line, maps and lists by indentation, nothing else of YAML. That takes
-//! a tenth of what the parser takes, which was an eighth of an uncached `validate`.
+//! a quarter of what the parser takes, which was an eighth of an uncached `validate`.
 //!
 //! What is read here is what the parser reads, to the last byte of each place; a property test holds it to that. At the first doubt the whole text
 //! is the parser's, and so is everything that is wrong.
