@@ -79,6 +79,13 @@ pub(super) async fn load(register: &Register, place: &str) -> Result<Head, Error
     }
 }
 
+/// A snapshot that is newer than the head, of those listed newest first: then somebody put an earlier copy of the head in its place. A run that dies after its
+/// snapshot and before its head leaves one that is one write ahead.
+pub(super) fn newer_snapshot<'a>(head: &Head, listed: &'a [String]) -> Option<&'a String> {
+    let newest = listed.iter().find(|name| base::digest_of(name).is_some())?;
+    base::serial_of(newest).is_some_and(|serial| serial > head.meta.serial + 1).then_some(newest)
+}
+
 /// No head: nothing was ever here, or only the head was lost.
 pub(super) async fn missing(place: &str, register: &Register) -> Error {
     let bases = register.bases().await;

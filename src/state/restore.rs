@@ -7,7 +7,7 @@ use super::clock::Run;
 use super::error::Error;
 use super::head::{BaseRef, Head, HeadError, OLD_BASES};
 use super::location::Location;
-use super::open::{ask, begin, unreadable, words};
+use super::open::{ask, begin, newer_snapshot, unreadable, words};
 use super::register::Register;
 use super::{Change, Deed, Entry, Record, Stamp, State, base, heal};
 use crate::desired::{Id, Key};
@@ -156,9 +156,7 @@ pub async fn verify(location: &Location) -> Result<Vec<Check>, Error> {
         };
         check("old snapshot", verdict);
     }
-    if let Some(newest) = listed.first()
-        && base::serial_of(newest).is_some_and(|serial| serial > meta.serial + 1)
-    {
+    if let Some(newest) = newer_snapshot(&head, &listed) {
         let why = format!(
             "it is older than {newest}: an earlier copy was put in its place; `letterpress state restore` goes back"
         );
@@ -169,7 +167,9 @@ pub async fn verify(location: &Location) -> Result<Vec<Check>, Error> {
     if stray > 0 {
         check(
             "stray snapshots",
-            Verdict::Note(format!("{stray} that the head does not name; the next apply removes them")),
+            Verdict::Note(format!(
+                "{stray} that the head does not name; the next run that gets hold of the state removes them"
+            )),
         );
     }
     check("ids", ids(&state));

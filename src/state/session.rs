@@ -10,7 +10,7 @@ use super::head::{Head, Holder};
 use super::heal::Healed;
 use super::ledger::{Ledger, Next};
 use super::location::Location;
-use super::open::{load, missing, unreadable};
+use super::open::{holder, load, missing, newer_snapshot, unreadable};
 use super::register::Register;
 use super::{Change, Deed, Stamp, State};
 
@@ -56,6 +56,23 @@ impl Session {
     /// As [`Session::acquire`].
     pub async fn seize(location: &Location, run: Run) -> Result<Self, Error> {
         Self::take(location, run, Duration::ZERO, true, |_| {}).await
+    }
+
+    /// Frees a state in a folder from a run that died after its results were saved, so that its head names nobody and what that run left goes. A bucket cannot
+    /// tell a dead run from a slow one at once, so there nothing is done; and nothing where nobody holds the state, or somebody does who is alive.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::acquire`].
+    pub async fn free_from_the_dead(location: &Location, run: Run) -> Result<(), Error> {
+        if matches!(location, Location::Bucket { .. }) || holder(location).await?.is_none() {
+            return Ok(());
+        }
+        match Self::acquire(location, run, Duration::ZERO, |_| {}).await {
+            Ok(session) => session.release().await,
+            Err(Error::Held { .. } | Error::Locked { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     async fn take(
@@ -216,12 +233,9 @@ pub(crate) async fn drop_garbage(register: &Register, names: Vec<String>) {
     }
 }
 
-/// A head that is older than a snapshot: somebody put an earlier copy of it in its place. To go on would forget the ids that came after, and make their
-/// templates a second time. A run that dies after its snapshot and before its head leaves one that is one write ahead.
+/// To go on from an earlier copy of the head would forget the ids that came after, and make their templates a second time.
 fn not_put_back(head: &Head, listed: &[String], place: &str) -> Result<(), Error> {
-    let ours = |name: &&String| super::base::digest_of(name).is_some();
-    let Some(newest) = listed.iter().find(ours) else { return Ok(()) };
-    if super::base::serial_of(newest).is_none_or(|serial| serial <= head.meta.serial + 1) {
+    if newer_snapshot(head, listed).is_none() {
         return Ok(());
     }
     Err(Error::Damaged {
@@ -270,7 +284,7 @@ mod tests {
 
     use super::*;
     use crate::desired::{Digest, Id, Key};
-    use crate::state::{Account, Entry, Kind, Record, holder, init, read};
+    use crate::state::{Account, Entry, Kind, Record, init, read};
 
     fn account() -> Account {
         Account { base_url: "sandbox".to_owned(), user_id: 1, project_id: None }
@@ -393,6 +407,29 @@ mod tests {
         }
         std::fs::write(&head, "{\"format\":9}").unwrap();
         assert!(matches!(read(&location).await, Err(Error::TooNew { format: 9, .. })));
+    }
+
+    #[tokio::test]
+    async fn a_folder_is_freed_from_a_run_that_is_gone_and_from_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::Folder(folder.path().to_owned());
+        init(&location, account(), &mut run()).await.unwrap();
+        let mut session = acquire(&location).await.unwrap();
+        session.commit(vec![live("a", b"1")], "apply").await.unwrap();
+        let (stray, bytes) = crate::state::base::encode(session.state());
+        std::fs::write(folder.path().join(&stray.name), bytes).unwrap();
+
+        let before = std::fs::read(folder.path().join("head.json")).unwrap();
+        Session::free_from_the_dead(&location, run()).await.unwrap();
+        assert_eq!(std::fs::read(folder.path().join("head.json")).unwrap(), before, "its holder is alive");
+
+        drop(session);
+        Session::free_from_the_dead(&location, run()).await.unwrap();
+        assert_eq!(holder(&location).await.unwrap(), None);
+        assert!(!folder.path().join(&stray.name).exists());
+        let after = std::fs::read(folder.path().join("head.json")).unwrap();
+        Session::free_from_the_dead(&location, run()).await.unwrap();
+        assert_eq!(std::fs::read(folder.path().join("head.json")).unwrap(), after, "nobody holds it");
     }
 
     #[tokio::test]

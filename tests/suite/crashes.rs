@@ -308,3 +308,24 @@ fn killed_at_random_moments() {
         }
     }
 }
+
+/// In a folder, where nobody comes with `state unlock`: the results are saved, perhaps the last snapshot too, and the state is not yet free. The next run has
+/// nothing to do but that.
+#[test]
+fn killed_after_the_last_answer_in_a_folder() {
+    let mut ground = Ground::new(false);
+    for moment in 0..16_u64 {
+        let project = ground.project(Work::Mixed);
+        ground.proxy.plan(None);
+        let mut command = project.command(["apply", "--yes"]);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = ground.proxy.spawn(command);
+        // An update, a create and its update.
+        ground.proxy.wait_until_answered(3);
+        let after = Duration::from_micros(moment * 600);
+        std::thread::sleep(after);
+        let _ = child.kill();
+        child.wait().unwrap();
+        ground.judge(&project, &format!("killed {after:?} after the last answer"));
+    }
+}

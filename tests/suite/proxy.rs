@@ -35,6 +35,7 @@ type Script = Box<dyn Fn(u64) -> Option<Deed> + Send>;
 struct Plan {
     seen: u64,
     held: u64,
+    answered: u64,
     script: Script,
     caller: Option<Pid>,
     done: bool,
@@ -42,7 +43,7 @@ struct Plan {
 
 impl Plan {
     fn new(script: Script) -> Self {
-        Self { seen: 0, held: 0, script, caller: None, done: false }
+        Self { seen: 0, held: 0, answered: 0, script, caller: None, done: false }
     }
 }
 
@@ -107,10 +108,19 @@ impl Proxy {
 
     /// Waits until a call is held.
     pub fn wait_until_held(&self) {
+        assert!(self.wait(|plan| plan.held > 0), "no call came to be held");
+    }
+
+    /// Waits until the service has answered this many template calls.
+    pub fn wait_until_answered(&self, calls: u64) {
+        assert!(self.wait(|plan| plan.answered >= calls), "fewer than {calls} calls were answered");
+    }
+
+    fn wait(&self, until: impl Fn(&Plan) -> bool) -> bool {
         let plan = self.inner.plan.lock().unwrap();
         let limit = Duration::from_secs(60);
-        let (plan, _) = self.inner.changed.wait_timeout_while(plan, limit, |plan| plan.held == 0).unwrap();
-        assert!(plan.held > 0, "no call came to be held");
+        let (plan, _) = self.inner.changed.wait_timeout_while(plan, limit, |plan| !until(plan)).unwrap();
+        until(&plan)
     }
 
     /// Lets held calls go on, and nothing happens to those that come.
@@ -176,9 +186,9 @@ async fn forward(State(inner): State<Arc<Inner>>, request: Request) -> Response 
         return StatusCode::BAD_REQUEST.into_response();
     };
     let path = parts.uri.path().to_owned();
+    let counts = path == "/template/create";
     let deed = {
         let mut plan = inner.plan.lock().unwrap();
-        let counts = path == "/template/create";
         plan.seen += u64::from(counts);
         let seen = plan.seen;
         let deed = if counts { (plan.script)(seen) } else { None };
@@ -203,6 +213,8 @@ async fn forward(State(inner): State<Arc<Inner>>, request: Request) -> Response 
         tokio::task::spawn_blocking(send).await.unwrap()
     });
     let reply = carried.await.unwrap();
+    inner.plan.lock().unwrap().answered += u64::from(counts);
+    inner.changed.notify_all();
     match deed {
         Some(Deed::KillAfter) => {
             kill(inner.plan.lock().unwrap().caller);

@@ -165,6 +165,8 @@ impl Job<'_> {
             return Err(Failure::new(Exit::Findings, "the plan has conflicts; nothing was sent").into());
         }
         if steps.is_empty() {
+            // What stays is healed by the next run that has something to do.
+            let _ = Session::free_from_the_dead(&location, Run::of_this_process(who::who())).await;
             return Ok(Exit::Done);
         }
         if !self.approved()? {
