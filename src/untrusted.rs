@@ -152,6 +152,13 @@ pub fn is_control(c: char) -> bool {
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{fffe}'..='\u{ffff}' | '\u{e0000}'..='\u{e007f}' | '\u{061c}')
 }
 
+/// Whether a text is nothing but printable ASCII, as most are.
+#[must_use]
+pub fn is_printable_ascii(text: &str) -> bool {
+    // Without a way out in between, it is done for many bytes at once.
+    text.bytes().fold(true, |all, byte| all & matches!(byte, b' '..=b'~'))
+}
+
 /// Controls made visible; with `one_line` also line breaks and tabs. Workflow commands are broken up.
 fn visible(text: &str, one_line: bool) -> String {
     let mut out = String::with_capacity(text.len());

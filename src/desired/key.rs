@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::untrusted::{is_control, is_printable_ascii};
+
 /// `billing/receipt`: parts joined by `/`, whatever the platform; Unicode normal form as on disk.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(try_from = "String")]
@@ -52,7 +54,7 @@ impl Key {
         if text.contains('\\') {
             return Err(KeyError::Backslash);
         }
-        if text.contains(crate::untrusted::is_control) {
+        if !is_printable_ascii(&text) && text.contains(is_control) {
             return Err(KeyError::Control);
         }
         for part in text.split('/') {

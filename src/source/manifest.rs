@@ -151,8 +151,8 @@ const RESPONSE_ONLY: [&str; 3] = ["id", "template_creator", "status"];
 /// are merged key by key; scalars and lists are replaced.
 pub fn read(reader: &mut Reader<'_>, mut own: Node, defaults: &[&Node], environment: &str, known: &[&str]) -> Manifest {
     if !matches!(own.value, Value::Map(_)) {
-        let kind = own.kind();
-        reader.report(Fault::WrongType, &own.place, || format!("a manifest must be a map, and this is {kind}"), None);
+        let message = || format!("a manifest must be a map, and this is {}", own.kind());
+        reader.report(Fault::WrongType, &own.place, message, None);
         return Manifest::default();
     }
     let overrides = own.take("overrides");
@@ -196,9 +196,8 @@ pub fn read_defaults(reader: &mut Reader<'_>, node: Node, name: &str) {
 }
 
 fn fields(reader: &mut Reader<'_>, node: Node, name: &str, known: &[&str], into: &mut Manifest) {
-    let kind = node.kind();
     let Value::Map(entries) = node.value else {
-        let message = || format!("`{name}` must be a map of manifest fields, and this is {kind}");
+        let message = || format!("`{name}` must be a map of manifest fields, and this is {}", node.kind());
         reader.report(Fault::WrongType, &node.place, message, None);
         return;
     };

@@ -81,12 +81,7 @@ impl Node {
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match &self.value {
-            Value::Scalar { text, plain: true } => match Plain::of(text) {
-                Plain::Nothing => "nothing",
-                Plain::Boolean => "a boolean",
-                Plain::Number => "a number",
-                Plain::Text => "text",
-            },
+            Value::Scalar { text, plain: true } => Plain::of(text).name(),
             Value::Scalar { .. } => "text",
             Value::List(_) => "a list",
             Value::Map(_) => "a map",
@@ -96,6 +91,8 @@ impl Node {
     /// Lays `over` on `self`: maps are merged key by key, everything else is replaced.
     pub fn merge(&mut self, over: Self) {
         match (&mut self.value, over.value) {
+            // Mostly there are no defaults.
+            (Value::Map(under), Value::Map(entries)) if under.is_empty() => *under = entries,
             (Value::Map(under), Value::Map(entries)) => {
                 let at: HashMap<String, usize> =
                     under.iter().enumerate().map(|(at, (key, _))| (key.value.clone(), at)).collect();
@@ -129,6 +126,17 @@ impl Node {
 }
 
 impl Plain {
+    /// What it is called in a sentence.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing",
+            Self::Boolean => "a boolean",
+            Self::Number => "a number",
+            Self::Text => "text",
+        }
+    }
+
     /// Reads an unquoted scalar as the union of YAML 1.1 and 1.2 does, so that nothing means two things.
     #[must_use]
     pub fn of(text: &str) -> Self {
@@ -136,19 +144,25 @@ impl Plain {
             "" | "~" | "null" | "Null" | "NULL" => return Self::Nothing,
             _ => {}
         }
-        let lower = text.to_ascii_lowercase();
-        match lower.as_str() {
-            "true" | "false" | "yes" | "no" | "on" | "off" => return Self::Boolean,
-            ".inf" | "-.inf" | "+.inf" | ".nan" => return Self::Number,
-            _ => {}
+        let is = |words: &[&str]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
+        if is(&["true", "false", "yes", "no", "on", "off"]) {
+            return Self::Boolean;
         }
-        let digits = lower.trim_start_matches(['-', '+']);
-        let based = digits
-            .strip_prefix("0x")
-            .is_some_and(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_hexdigit() || b == b'_'))
-            || digits.strip_prefix("0o").is_some_and(|d| !d.is_empty() && d.bytes().all(|b| matches!(b, b'0'..=b'7')));
-        let starts = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.');
-        if based || (starts && digits.replace('_', "").parse::<f64>().is_ok()) { Self::Number } else { Self::Text }
+        let digits = text.trim_start_matches(['-', '+']);
+        // Nearly all text begins with a letter.
+        if !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+            return Self::Text;
+        }
+        if is(&[".inf", "-.inf", "+.inf", ".nan"]) {
+            return Self::Number;
+        }
+        let of_base = |bases: [&str; 2], digit: fn(u8) -> bool| {
+            let rest = bases.iter().find_map(|base| digits.strip_prefix(base));
+            rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(digit))
+        };
+        let based = of_base(["0x", "0X"], |byte| byte.is_ascii_hexdigit() || byte == b'_')
+            || of_base(["0o", "0O"], |byte| matches!(byte, b'0'..=b'7'));
+        if based || digits.replace('_', "").parse::<f64>().is_ok() { Self::Number } else { Self::Text }
     }
 }
 
@@ -170,6 +184,12 @@ mod tests {
             ("note", Plain::Text),
             ("infinity", Plain::Text),
             ("2026-11-01", Plain::Text),
+            ("-.INF", Plain::Number),
+            ("0X1F", Plain::Number),
+            ("0o17", Plain::Number),
+            ("0o18", Plain::Text),
+            ("1E3", Plain::Number),
+            ("-", Plain::Text),
             ("+", Plain::Text),
         ] {
             assert_eq!(Plain::of(text), means, "{text}");

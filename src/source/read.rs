@@ -67,12 +67,11 @@ impl<'a> Reader<'a> {
         known: &[&str],
         mut field: impl FnMut(&mut Self, Spot<String>, Node),
     ) -> bool {
-        let kind = node.kind();
         let Value::Map(entries) = node.value else {
             self.report(
                 Fault::WrongType,
                 &node.place,
-                || format!("`{name}` must be a map of {}, and this is {kind}", list(known)),
+                || format!("`{name}` must be a map of {}, and this is {}", list(known), node.kind()),
                 None,
             );
             return false;
@@ -98,7 +97,6 @@ impl<'a> Reader<'a> {
 
     /// Text. An unquoted number, boolean or nothing is not text: it needs quotes.
     pub fn text(&mut self, node: Node, name: &str) -> Option<Spot<String>> {
-        let kind = node.kind();
         match node.value {
             Value::Scalar { text, plain } => match if plain { Plain::of(&text) } else { Plain::Text } {
                 Plain::Text => Some(Spot { value: text, place: node.place }),
@@ -107,15 +105,15 @@ impl<'a> Reader<'a> {
                     self.report(Fault::WrongType, &node.place, || format!("`{name}` has no value"), help);
                     None
                 }
-                Plain::Boolean | Plain::Number => {
-                    let message = || format!("`{name}` must be text, and `{text}` without quotes is {kind}");
+                means @ (Plain::Boolean | Plain::Number) => {
+                    let message = || format!("`{name}` must be text, and `{text}` without quotes is {}", means.name());
                     let help = Some(format!("write `{name}: \"{text}\"`"));
                     self.report(Fault::WrongType, &node.place, message, help);
                     None
                 }
             },
             _ => {
-                let message = || format!("`{name}` must be text, and this is {kind}");
+                let message = || format!("`{name}` must be text, and this is {}", node.kind());
                 self.report(Fault::WrongType, &node.place, message, None);
                 None
             }
@@ -124,7 +122,6 @@ impl<'a> Reader<'a> {
 
     /// `true`, `false`, `1` or `0`.
     pub fn switch(&mut self, node: Node, name: &str) -> Option<Spot<bool>> {
-        let kind = node.kind();
         let value = match &node.value {
             Value::Scalar { text, plain: true } => match text.as_str() {
                 "true" | "1" => Some(true),
@@ -133,7 +130,7 @@ impl<'a> Reader<'a> {
             },
             Value::Scalar { .. } => None,
             _ => {
-                let message = || format!("`{name}` must be true or false, and this is {kind}");
+                let message = || format!("`{name}` must be true or false, and this is {}", node.kind());
                 self.report(Fault::WrongType, &node.place, message, None);
                 return None;
             }
@@ -147,9 +144,8 @@ impl<'a> Reader<'a> {
 
     /// A map from text to text, in the order of the file.
     pub fn texts(&mut self, node: Node, name: &str) -> Vec<(Spot<String>, Spot<String>)> {
-        let kind = node.kind();
         let Value::Map(entries) = node.value else {
-            let message = || format!("`{name}` must be a map of text to text, and this is {kind}");
+            let message = || format!("`{name}` must be a map of text to text, and this is {}", node.kind());
             self.report(Fault::WrongType, &node.place, message, None);
             return Vec::new();
         };
@@ -164,11 +160,10 @@ impl<'a> Reader<'a> {
 
     /// A list, each item handed to `item`.
     pub fn list(&mut self, node: Node, name: &str, mut item: impl FnMut(&mut Self, Node)) {
-        let kind = node.kind();
         match node.value {
             Value::List(nodes) => nodes.into_iter().for_each(|node| item(self, node)),
             _ => {
-                let message = || format!("`{name}` must be a list, and this is {kind}");
+                let message = || format!("`{name}` must be a list, and this is {}", node.kind());
                 self.report(Fault::WrongType, &node.place, message, None);
             }
         }

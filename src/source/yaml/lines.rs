@@ -6,8 +6,11 @@
 
 use std::ops::Range;
 
+use memchr::{memchr_iter, memchr2};
+
 use super::super::node::{Node, Value};
 use super::{Builder, Open, node};
+use crate::untrusted::is_printable_ascii;
 
 /// The tree, if the text has nothing but such lines.
 pub(super) fn read(text: &str) -> Option<Node> {
@@ -40,7 +43,7 @@ impl Lines {
         let rest = line.trim_start_matches(' ');
         let indent = line.len() - rest.len();
         if rest.is_empty() || rest.starts_with('#') {
-            return rest.chars().all(is_plain).then_some(());
+            return is_plain(rest).then_some(());
         }
         let start = at + indent;
         let Some(item) = rest.strip_prefix("- ") else {
@@ -92,15 +95,13 @@ impl Lines {
 
     fn value(&mut self, value: &str, start: usize) -> Option<()> {
         let bytes = start..start + value.len();
-        if let Some(quote) = value.chars().next().filter(|first| matches!(first, '"' | '\'')) {
-            let inside = value.get(1..)?.strip_suffix(quote)?;
-            let good = inside.chars().all(|c| is_plain(c) && c != quote && c != '\\');
+        if let Some(quote) = value.bytes().next().filter(|first| matches!(first, b'"' | b'\'')) {
+            let inside = value.get(1..)?.strip_suffix(char::from(quote))?;
+            let good = is_plain(inside) && memchr2(quote, b'\\', inside.as_bytes()).is_none();
             return if good { self.scalar(inside, false, bytes) } else { None };
         }
         let first = |c: char| c.is_alphanumeric() || matches!(c, '/' | '_' | '(' | '+');
-        let good = value.starts_with(first)
-            && value.chars().all(is_plain)
-            && !(value.ends_with(':') || value.contains(": ") || value.contains(" #"));
+        let good = value.starts_with(first) && is_plain(value) && !ends(value.as_bytes());
         if good { self.scalar(value, true, bytes) } else { None }
     }
 
@@ -131,9 +132,15 @@ fn split(text: &str) -> Option<(&str, &str)> {
 /// Bytes of a key that nobody asks the parser about; it has a limit of its own.
 const LONGEST_KEY: usize = 128;
 
-/// Whether a character means nothing to YAML wherever it stands in a value that has begun, `: ` and ` #` apart.
-fn is_plain(c: char) -> bool {
-    matches!(c, ' '..='~') || (!c.is_ascii() && c.is_alphanumeric())
+/// Whether no character means anything to YAML wherever it stands in a value that has begun, `: ` and ` #` apart.
+fn is_plain(text: &str) -> bool {
+    is_printable_ascii(text) || text.chars().all(|c| matches!(c, ' '..='~') || (!c.is_ascii() && c.is_alphanumeric()))
+}
+
+/// Whether a value without quotes ends within these bytes, or is a key.
+fn ends(value: &[u8]) -> bool {
+    memchr_iter(b':', value).any(|at| value.get(at + 1).is_none_or(|byte| *byte == b' '))
+        || memchr_iter(b'#', value).any(|at| at > 0 && value[at - 1] == b' ')
 }
 
 #[cfg(test)]
