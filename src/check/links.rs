@@ -129,7 +129,7 @@ impl Links {
                 if href.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("http:")) {
                     self.http.add(span);
                 }
-                if self.web.len() < KEPT {
+                if self.web.len() < KEPT && !self.web.contains(href) {
                     self.web.insert(href.to_owned());
                 }
             }

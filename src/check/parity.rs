@@ -16,15 +16,12 @@ pub fn check(folder: &Folder, parts: &[Part<'_>], typos: &Typos<'_>, visible: &[
     let shared: BTreeSet<&str> =
         folder.manifest.global_replacements.iter().map(|(name, _)| name.value.as_str()).chain(tags::KNOWN).collect();
     let part = |name: &str| parts.iter().find(|part| part.name == name);
-    let every = |part: &Part<'_>| -> BTreeSet<String> {
-        part.names.iter().map(|name| typos.get(name).unwrap_or(name).to_string()).collect()
-    };
     let Some(html) = part("html") else { return };
-    let in_html = every(html);
+    let in_html = every(html, typos);
     let seen = |span: &Range<usize>| visible.binary_search(&span.start).is_ok();
     for other in ["plaintext", "amp"].into_iter().filter_map(part) {
-        let in_other = every(other);
-        let only_in = |part: &Part<'_>, elsewhere: &BTreeSet<String>, test: &dyn Fn(&Tag<'_>) -> bool| {
+        let in_other = every(other, typos);
+        let only_in = |part: &Part<'_>, elsewhere: &BTreeSet<&str>, test: &dyn Fn(&Tag<'_>) -> bool| {
             let missing =
                 |name: &&&str| !typos.contains_key(*name) && !shared.contains(*name) && !elsewhere.contains(**name);
             let missing: BTreeSet<&&str> = part.names.iter().filter(missing).collect();
@@ -53,4 +50,9 @@ pub fn check(folder: &Folder, parts: &[Part<'_>], typos: &Typos<'_>, visible: &[
             findings.push(Diagnostic::new(&table::TAG_PARITY, place(folder, other, span), message));
         }
     }
+}
+
+/// The names of a part; typos count as what was meant.
+fn every<'a>(part: &Part<'a>, typos: &Typos<'a>) -> BTreeSet<&'a str> {
+    part.names.iter().map(|name| typos.get(name).copied().unwrap_or(name)).collect()
 }
