@@ -64,7 +64,7 @@ pub fn folder(mut folder: Folder, rules: &Rules<'_>) -> Verdict {
     }
     let adopt = adopt(&folder, rules.environment, &mut findings);
     let moved_from = moved_from(&folder, &mut findings);
-    let name = folder.manifest.name.as_ref().map(|name| (name.value.clone(), folder.locate(&name.place)));
+    let name = folder.manifest.name.as_ref().map(|name| (name.value.clone(), Packed::of(&folder.locate(&name.place))));
     findings.problems(std::mem::take(&mut folder.problems));
     let allows = allow::collect(&folder, rare, &mut findings);
     let template = folder.take_template();
@@ -143,8 +143,8 @@ fn moved_from(folder: &Folder, findings: &mut findings::Findings<'_>) -> Option<
 /// The verdicts of a whole walk, with every finding.
 #[derive(Debug, Default)]
 pub struct Tree {
-    /// One verdict per template folder, by key: sorted, and each key once. Their findings are below.
-    pub verdicts: Vec<(Key, Box<Verdict>)>,
+    /// One verdict per template folder, by key, with the folder's path below the root: sorted, and each key once. Their findings are below.
+    pub verdicts: Vec<(Key, String, Box<Verdict>)>,
     /// Every finding, sorted.
     pub findings: Vec<Diagnostic>,
 }
@@ -152,13 +152,16 @@ pub struct Tree {
 impl Tree {
     /// Every template folder, also those that do not parse, in order.
     pub fn keys(&self) -> impl Iterator<Item = &Key> {
-        self.verdicts.iter().map(|(key, _)| key)
+        self.verdicts.iter().map(|(key, ..)| key)
     }
 
     /// The variables of each template.
     #[must_use]
     pub fn contracts(&self) -> BTreeMap<Key, Contract> {
-        self.verdicts.iter().map(|(key, verdict)| (key.clone(), verdict.contract.open())).collect()
+        self.verdicts
+            .iter()
+            .map(|(key, _, verdict)| (key.clone(), verdict.contract.open().unwrap_or_default()))
+            .collect()
     }
 
     /// How many findings are errors.
@@ -172,18 +175,17 @@ impl Tree {
 #[must_use]
 pub fn tree(walk: Walk<Box<Verdict>>, levels: &Levels) -> Tree {
     let mut findings: Vec<Diagnostic> = walk.problems.into_iter().map(|problem: Problem| finding(problem)).collect();
-    let mut folders = walk.folders;
-    folders.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
-    findings.extend(one_folder(&folders));
-    findings.extend(one_name(&folders));
+    let mut verdicts = walk.folders;
+    verdicts.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
+    findings.extend(one_folder(&verdicts));
+    findings.extend(one_name(&verdicts));
     // The first of two with the same key counts.
-    folders.dedup_by(|after, before| after.0 == before.0);
+    verdicts.dedup_by(|after, before| after.0 == before.0);
     for finding in &mut findings {
         finding.severity = levels.of(finding.rule, finding.severity);
     }
     findings.retain(|finding| finding.severity != Severity::Off);
-    let mut verdicts: Vec<(Key, Box<Verdict>)> = folders.into_iter().map(|(key, _, verdict)| (key, verdict)).collect();
-    verdicts.iter_mut().for_each(|(_, verdict)| findings.append(&mut verdict.findings));
+    verdicts.iter_mut().for_each(|(.., verdict)| findings.append(&mut verdict.findings));
     Tree { verdicts, findings: sorted(findings) }
 }
 
@@ -191,16 +193,17 @@ pub fn tree(walk: Walk<Box<Verdict>>, levels: &Levels) -> Tree {
 fn one_name(folders: &[(Key, String, Box<Verdict>)]) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     // Not gone through, so that its order reaches nobody.
-    let mut by_name: HashMap<&str, &str> = HashMap::with_capacity(folders.len());
+    let mut by_name: HashMap<&str, &Packed<Location>> = HashMap::with_capacity(folders.len());
     for (name, location) in folders.iter().filter_map(|(_, _, verdict)| verdict.name.as_ref()) {
         match by_name.entry(name) {
             Entry::Occupied(first) => {
-                let message = format!("`{name}` is also the name of {}", first.get());
-                let finding = Diagnostic::new(&table::NAME_DUPLICATE, location.clone(), message);
+                let (Some(first), Some(location)) = (first.get().open(), location.open()) else { continue };
+                let message = format!("`{name}` is also the name of {}", first.path);
+                let finding = Diagnostic::new(&table::NAME_DUPLICATE, location, message);
                 findings.push(finding.help("give each template a name of its own"));
             }
             Entry::Vacant(free) => {
-                free.insert(&location.path);
+                free.insert(location);
             }
         }
     }

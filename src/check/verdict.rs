@@ -1,7 +1,9 @@
 //! What a check says about one folder, as one value that can be kept.
 
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::table;
@@ -14,12 +16,12 @@ pub struct Verdict {
     /// What a plan needs to know; nothing when a finding is an error.
     pub row: Option<Row>,
     /// The template's name with its place, for the check over the whole tree.
-    pub name: Option<(String, Location)>,
+    pub name: Option<(String, Packed<Location>)>,
     /// The findings, sorted.
     #[serde(with = "kept")]
     pub findings: Vec<Diagnostic>,
     /// The variables that the template needs.
-    pub contract: Packed,
+    pub contract: Packed<Contract>,
 }
 
 impl Verdict {
@@ -39,22 +41,33 @@ pub struct Contract {
     pub variables: BTreeMap<String, Variable>,
 }
 
-/// A contract as one piece of memory where the value has a dozen, since hardly any run asks for it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Packed(#[serde(with = "serde_bytes")] Vec<u8>);
+/// A value as one piece of memory where it has several, since hardly any run asks for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Packed<T> {
+    #[serde(with = "serde_bytes")]
+    bytes: Vec<u8>,
+    value: PhantomData<T>,
+}
 
-impl Packed {
-    /// Packs a contract.
+impl<T> Default for Packed<T> {
+    fn default() -> Self {
+        Self { bytes: Vec::new(), value: PhantomData }
+    }
+}
+
+impl<T: Serialize + DeserializeOwned> Packed<T> {
+    /// Packs a value.
     #[must_use]
-    pub fn of(contract: &Contract) -> Self {
+    pub fn of(value: &T) -> Self {
         // Plain values can always be written.
-        Self(postcard::to_allocvec(contract).unwrap_or_default())
+        Self { bytes: postcard::to_allocvec(value).unwrap_or_default(), value: PhantomData }
     }
 
-    /// The contract.
+    /// The value; nothing where none was packed.
     #[must_use]
-    pub fn open(&self) -> Contract {
-        postcard::from_bytes(&self.0).unwrap_or_default()
+    pub fn open(&self) -> Option<T> {
+        postcard::from_bytes(&self.bytes).ok()
     }
 }
 
@@ -120,11 +133,12 @@ mod tests {
     fn a_verdict_survives_being_kept() {
         let location = Location::at("a", "text", 1..2);
         let finding = Diagnostic::new(&table::NAME_MISSING, location.clone(), "m").limit(1, 2).help("h");
-        let verdict = Verdict { findings: vec![finding], name: Some(("n".into(), location)), ..Verdict::default() };
+        let verdict =
+            Verdict { findings: vec![finding], name: Some(("n".into(), Packed::of(&location))), ..Verdict::default() };
         let variable = Variable { required: true, ..Variable::default() };
         let contract = Contract { engine: "simple".into(), variables: [("x".into(), variable)].into() };
         let verdict = Verdict { contract: Packed::of(&contract), ..verdict };
-        assert_eq!(verdict.contract.open(), contract);
+        assert_eq!(verdict.contract.open(), Some(contract));
         // The cache's form has no names of fields, so that a field that is left out when empty would spoil it.
         let kept = postcard::to_allocvec(&verdict).unwrap();
         assert_eq!(postcard::from_bytes::<Verdict>(&kept).unwrap(), verdict);

@@ -59,8 +59,17 @@ pub(super) struct Walker<'a, V> {
 
 /// What one folder and all below it came to.
 struct Found<'a, T> {
+    /// The folder itself, when it is a template.
+    own: Option<(Key, String, T)>,
+    /// What is below it.
     walk: Walk<T>,
     kept: Kept<'a>,
+}
+
+impl<T> Found<'_, T> {
+    fn nothing() -> Self {
+        Self { own: None, walk: Walk::default(), kept: Kept::Nothing }
+    }
 }
 
 /// A folder on the way.
@@ -96,30 +105,30 @@ where
     /// Walks from the templates folder on, and what the cache should be afterwards.
     pub fn walk<'a>(&self, record: Option<&'a Record<'a>>) -> (Walk<T>, Kept<'a>) {
         let top = Place { below: String::new(), name: Cow::default(), depth: 0, record };
-        let found = self.folder(None, top);
+        let mut found = self.folder(None, top);
+        found.walk.folders.extend(found.own);
         (found.walk, found.kept)
     }
 
     fn folder<'a>(&self, parent: Option<&OwnedFd>, place: Place<'a>) -> Found<'a, T> {
         if let Some(record) = place.record
-            && let Some(value) = self.remembered(record, parent, &place)
+            && let Some(own) = self.remembered(record, parent, &place)
         {
-            let walk = Walk { folders: value.into_iter().collect(), problems: Vec::new() };
             if record.below.is_empty() {
-                return Found { walk, kept: record.again(Vec::new()) };
+                return Found { own, walk: Walk::default(), kept: record.again(Vec::new()) };
             }
             let below: Vec<&'a Record<'a>> = record.below.iter().collect();
             let children = below.into_par_iter().map(|record| (Cow::Borrowed(record.name), Some(record)));
             // From here on a name is looked up in one step, and no two cores count who uses the same open folder.
             let dir = self.opened(parent, &place).ok();
-            let (walk, kept) = self.children(dir.as_ref(), &place, walk, children);
-            return Found { walk, kept: record.again(kept) };
+            let (walk, kept) = self.children(dir.as_ref(), &place, Walk::default(), children);
+            return Found { own, walk, kept: record.again(kept) };
         }
         // From before anything of the folder is read.
         let now = self.pen.and_then(Pen::now);
         match self.opened(parent, &place) {
             Ok(dir) => self.read(&dir, place, now),
-            Err(Refused::Fault(Fault::FileMissing, _)) => Found { walk: Walk::default(), kept: Kept::Nothing },
+            Err(Refused::Fault(Fault::FileMissing, _)) => Found::nothing(),
             Err(link @ Refused::Symlink(_)) => self.wrong(&place.below, Fault::PathSymlink, link.to_string()),
             Err(Refused::Fault(fault, message)) => self.wrong(&place.below, fault, message),
             Err(Refused::Io(error)) => {
@@ -166,7 +175,7 @@ where
         for folder in folders.iter().filter(|folder| BODIES.contains(&folder.name.as_str())) {
             listed.add(folder.name.clone(), folder.kind);
         }
-        let mut value = None;
+        let (mut own, mut value) = (None, None);
         let mut named: Vec<String> = Vec::new();
         if listed.has(MANIFEST) && self.only.is_none_or(|only| (only.reads)(&path)) {
             match Key::new(normal(&place.below)) {
@@ -179,7 +188,7 @@ where
                     if value.is_none() {
                         stamp = Stamp::NEVER;
                     }
-                    walk.folders.push((key, path.clone(), seen));
+                    own = Some((key, path.clone(), seen));
                 }
                 Err(error) => {
                     let message = format!("the folder's path cannot be a key: {error}");
@@ -206,13 +215,13 @@ where
             walk.problems.retain(|problem| !is(problem));
         }
         if self.pen.is_none() {
-            return Found { walk, kept: Kept::Nothing };
+            return Found { own, walk, kept: Kept::Nothing };
         }
         let known = clean && utf8 && below.iter().all(Kept::is_known);
         if !known || now.is_none_or(|now| stamp.racy(now)) {
             (stamp, value) = (Stamp::NEVER, None);
         }
-        Found { walk, kept: Kept::New { name: place.name.into_owned(), stamp, value, below } }
+        Found { own, walk, kept: Kept::New { name: place.name.into_owned(), stamp, value, below } }
     }
 
     /// Visits the folders below one, and adds what they came to.
@@ -231,14 +240,16 @@ where
                     return self.wrong(&below, Fault::KeyInvalid, message);
                 }
                 if self.only.is_some_and(|only| !(only.enters)(&self.path(&below))) {
-                    return Found { walk: Walk::default(), kept: Kept::Nothing };
+                    return Found::nothing();
                 }
                 self.folder(dir, Place { below, name, depth: place.depth + 1, record })
             })
             .collect();
         let mut kept = Vec::with_capacity(found.len());
-        walk.folders.reserve(found.iter().map(|found| found.walk.folders.len()).sum());
+        walk.folders
+            .reserve(found.iter().map(|found| usize::from(found.own.is_some()) + found.walk.folders.len()).sum());
         for child in found {
+            walk.folders.extend(child.own);
             walk.folders.extend(child.walk.folders);
             walk.problems.extend(child.walk.problems);
             kept.push(child.kept);
@@ -253,7 +264,8 @@ where
         parent: Option<&OwnedFd>,
         place: &Place<'_>,
     ) -> Option<Option<(Key, String, T)>> {
-        if record.stamp == Stamp::NEVER {
+        let stamp = record.stamp();
+        if stamp == Stamp::NEVER {
             return None;
         }
         let below = place.below.as_str();
@@ -262,10 +274,10 @@ where
             None => (self.top, below),
         };
         let stat = |path: &str| rustix::fs::statat(from, path, AtFlags::SYMLINK_NOFOLLOW).ok();
-        if Stamp::of(&stat(if name.is_empty() { "." } else { name })?) != record.stamp {
+        if Stamp::of(&stat(if name.is_empty() { "." } else { name })?) != stamp {
             return None;
         }
-        let Some(value) = &record.value else { return Some(None) };
+        let Some(value) = record.value() else { return Some(None) };
         let mut path = String::with_capacity(name.len() + 64);
         for (file, stamp) in value.touched() {
             path.clear();
@@ -283,7 +295,7 @@ where
     /// A folder that cannot be looked into.
     fn wrong<'a>(&self, below: &str, fault: Fault, message: String) -> Found<'a, T> {
         let problem = Problem::new(fault, Location::whole(self.path(below)), message);
-        Found { walk: Walk { folders: Vec::new(), problems: vec![problem] }, kept: Kept::Nothing }
+        Found { walk: Walk { folders: Vec::new(), problems: vec![problem] }, ..Found::nothing() }
     }
 
     /// The path below the root.

@@ -9,6 +9,9 @@
 
 use super::Stamp;
 
+/// Bytes of a length.
+const LENGTH: usize = 4;
+
 /// Folders deeper than the walk goes are no cache of ours.
 const DEPTH: usize = 64;
 
@@ -17,13 +20,9 @@ const DEPTH: usize = 64;
 pub struct Record<'a> {
     /// Its name in the folder above.
     pub name: &'a str,
-    /// How the folder was; [`Stamp::NEVER`] when it must be looked at again.
-    pub stamp: Stamp,
-    /// What its template came to, when it is a template.
-    pub value: Option<Value<'a>>,
     /// The folders below, by name.
     pub below: Vec<Record<'a>>,
-    /// The bytes without the folders below.
+    /// The bytes without the folders below; none of a folder of which nothing is remembered.
     pub(super) own: &'a [u8],
     /// The bytes with the folders below, where these are one run.
     pub(super) whole: Option<&'a [u8]>,
@@ -86,20 +85,30 @@ impl<'a> Record<'a> {
     pub(super) fn own(bytes: &mut &'a [u8]) -> Option<(Self, usize)> {
         let start = *bytes;
         let name = std::str::from_utf8(sized(bytes)?).ok()?;
-        let stamp = Stamp::read(bytes.split_off(..Stamp::BYTES)?.first_chunk()?);
+        let _ = bytes.split_off(..Stamp::BYTES)?;
         let folders = length(bytes)?;
-        let value = match bytes.split_off_first()? {
-            0 => None,
-            1 => Some(Value { touched: sized(bytes)?, bytes: sized(bytes)? }),
-            _ => return None,
-        };
+        let _ = Value::next(bytes)?;
         let own = &start[..start.len() - bytes.len()];
-        Some((Self { name, stamp, value, below: Vec::new(), own, whole: None }, folders))
+        Some((Self { name, below: Vec::new(), own, whole: None }, folders))
     }
 
     /// A folder of which nothing is remembered.
     pub(super) fn unknown(name: &'a str) -> Self {
-        Self { name, stamp: Stamp::NEVER, value: None, below: Vec::new(), own: &[], whole: None }
+        Self { name, below: Vec::new(), own: &[], whole: None }
+    }
+
+    /// How the folder was; [`Stamp::NEVER`] when it must be looked at again.
+    #[must_use]
+    pub fn stamp(&self) -> Stamp {
+        let bytes = self.own.get(LENGTH + self.name.len()..).and_then(|bytes| bytes.first_chunk());
+        bytes.map_or(Stamp::NEVER, Stamp::read)
+    }
+
+    /// What its template came to, when it is a template.
+    #[must_use]
+    pub fn value(&self) -> Option<Value<'a>> {
+        let mut bytes = self.own.get(LENGTH + self.name.len() + Stamp::BYTES + LENGTH..)?;
+        Value::next(&mut bytes)?
     }
 
     /// The record of a folder directly below.
@@ -124,6 +133,16 @@ impl<'a> Record<'a> {
 }
 
 impl<'a> Value<'a> {
+    /// Reads the value of a record, or that it has none.
+    #[expect(clippy::option_option, reason = "no value is as good as one, and bytes that are neither are no record")]
+    fn next(bytes: &mut &'a [u8]) -> Option<Option<Self>> {
+        match bytes.split_off_first()? {
+            0 => Some(None),
+            1 => Some(Some(Self { touched: sized(bytes)?, bytes: sized(bytes)? })),
+            _ => None,
+        }
+    }
+
     /// The files that the value was made of.
     pub fn touched(&self) -> impl Iterator<Item = (&'a str, Stamp)> {
         let mut bytes = self.touched;
@@ -206,7 +225,7 @@ pub(super) fn put(out: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 fn length(bytes: &mut &[u8]) -> Option<usize> {
-    let length = u32::from_le_bytes(*bytes.split_off(..4)?.first_chunk()?);
+    let length = u32::from_le_bytes(*bytes.split_off(..LENGTH)?.first_chunk()?);
     usize::try_from(length).ok()
 }
 
@@ -244,9 +263,9 @@ mod tests {
     fn what_is_written_is_read() {
         let bytes = tree();
         let top = Record::read(&bytes).unwrap();
-        assert_eq!(top.child("a").unwrap().value.as_ref().unwrap().bytes, b"one");
+        assert_eq!(top.child("a").unwrap().value().unwrap().bytes, b"one");
         let c = top.child("b").and_then(|b| b.child("c")).unwrap();
-        let value = c.value.as_ref().unwrap();
+        let value = c.value().unwrap();
         assert_eq!((value.bytes, value.touched().next().unwrap().0), (&b"two"[..], "manifest.yaml"));
         assert!(top.child("c").is_none());
     }
@@ -264,8 +283,8 @@ mod tests {
         assert!(changed.gains());
         let new = bytes(&changed);
         let top = Record::read(&new).unwrap();
-        assert_eq!(top.child("b").unwrap().child("c").unwrap().value.as_ref().unwrap().bytes, b"new");
-        assert_eq!(top.child("a").unwrap().value.as_ref().unwrap().bytes, b"one");
+        assert_eq!(top.child("b").unwrap().child("c").unwrap().value().unwrap().bytes, b"new");
+        assert_eq!(top.child("a").unwrap().value().unwrap().bytes, b"one");
     }
 
     #[test]

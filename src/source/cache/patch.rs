@@ -81,8 +81,8 @@ mod tests {
     /// Everything that a run sees of a record.
     fn seen(record: &Record<'_>) -> String {
         let below: Vec<String> = record.below.iter().map(seen).collect();
-        let value = record.value.as_ref().map(|value| value.bytes);
-        format!("{} {:?} {value:?} [{}]", record.name, record.stamp, below.join(", "))
+        let value = record.value().map(|value| value.bytes);
+        format!("{} {:?} {value:?} [{}]", record.name, record.stamp(), below.join(", "))
     }
 
     fn tree() -> Vec<u8> {
@@ -136,7 +136,7 @@ mod tests {
         for end in 1..patch.len() {
             let mut record = Record::read(&old).unwrap();
             let whole_entries = apply(&mut record, &patch[..end]).is_some();
-            assert!(!whole_entries || record.child("n").is_some_and(|n| n.stamp == Stamp::NEVER), "{end}");
+            assert!(!whole_entries || record.child("n").is_some_and(|n| n.stamp() == Stamp::NEVER), "{end}");
         }
         let elsewhere = of(&top.again(vec![]));
         assert!(elsewhere.is_empty());
