@@ -98,6 +98,20 @@ impl Ground {
         Outcome::of(self.proxy.spawn(command).wait_with_output().unwrap())
     }
 
+    /// Runs an apply of mixed work that is killed so long after so many of its calls were answered, and the runs after it.
+    fn killed(&mut self, answered: u64, after: Duration) {
+        let project = self.project(Work::Mixed);
+        self.proxy.plan(None);
+        let mut command = project.command(["apply", "--yes"]);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = self.proxy.spawn(command);
+        self.proxy.wait_until_answered(answered);
+        std::thread::sleep(after);
+        let _ = child.kill();
+        child.wait().unwrap();
+        self.judge(&project, &format!("killed {after:?} after {answered} answers"));
+    }
+
     /// The next run converges by itself, and the service holds what the state says.
     fn judge(&mut self, project: &Project, case: &str) {
         self.proxy.plan(None);
@@ -297,14 +311,7 @@ fn killed_at_random_moments() {
         let mut ground = Ground::new(in_bucket);
         // A run takes about 100 ms: the moments are spread over it, start and end included.
         for moment in 0..12_u64 {
-            let project = ground.project(Work::Mixed);
-            let mut command = project.command(["apply", "--yes"]);
-            command.stdout(Stdio::null()).stderr(Stdio::null());
-            let mut child = ground.proxy.spawn(command);
-            std::thread::sleep(Duration::from_millis(moment * 11));
-            let _ = child.kill();
-            child.wait().unwrap();
-            ground.judge(&project, &format!("killed after {} ms", moment * 11));
+            ground.killed(0, Duration::from_millis(moment * 11));
         }
     }
 }
@@ -315,17 +322,7 @@ fn killed_at_random_moments() {
 fn killed_after_the_last_answer_in_a_folder() {
     let mut ground = Ground::new(false);
     for moment in 0..16_u64 {
-        let project = ground.project(Work::Mixed);
-        ground.proxy.plan(None);
-        let mut command = project.command(["apply", "--yes"]);
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = ground.proxy.spawn(command);
         // An update, a create and its update.
-        ground.proxy.wait_until_answered(3);
-        let after = Duration::from_micros(moment * 600);
-        std::thread::sleep(after);
-        let _ = child.kill();
-        child.wait().unwrap();
-        ground.judge(&project, &format!("killed {after:?} after the last answer"));
+        ground.killed(3, Duration::from_micros(moment * 600));
     }
 }
