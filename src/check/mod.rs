@@ -143,8 +143,8 @@ fn moved_from(folder: &Folder, findings: &mut findings::Findings<'_>) -> Option<
 /// The verdicts of a whole walk, with every finding.
 #[derive(Debug, Default)]
 pub struct Tree {
-    /// One verdict per template folder, by key, with the folder's path below the root: sorted, and each key once. Their findings are below.
-    pub verdicts: Vec<(Key, String, Box<Verdict>)>,
+    /// One verdict per template folder, by key: sorted, and each key once. Their findings are below.
+    pub verdicts: Vec<(Key, Box<Verdict>)>,
     /// Every finding, sorted.
     pub findings: Vec<Diagnostic>,
 }
@@ -152,16 +152,13 @@ pub struct Tree {
 impl Tree {
     /// Every template folder, also those that do not parse, in order.
     pub fn keys(&self) -> impl Iterator<Item = &Key> {
-        self.verdicts.iter().map(|(key, ..)| key)
+        self.verdicts.iter().map(|(key, _)| key)
     }
 
     /// The variables of each template.
     #[must_use]
     pub fn contracts(&self) -> BTreeMap<Key, Contract> {
-        self.verdicts
-            .iter()
-            .map(|(key, _, verdict)| (key.clone(), verdict.contract.open().unwrap_or_default()))
-            .collect()
+        self.verdicts.iter().map(|(key, verdict)| (key.clone(), verdict.contract.open().unwrap_or_default())).collect()
     }
 
     /// How many findings are errors.
@@ -175,17 +172,18 @@ impl Tree {
 #[must_use]
 pub fn tree(walk: Walk<Box<Verdict>>, levels: &Levels) -> Tree {
     let mut findings: Vec<Diagnostic> = walk.problems.into_iter().map(|problem: Problem| finding(problem)).collect();
-    let mut verdicts = walk.folders;
-    verdicts.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
-    findings.extend(one_folder(&verdicts));
-    findings.extend(one_name(&verdicts));
+    let mut folders = walk.folders;
+    folders.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
+    findings.extend(one_folder(&folders));
+    findings.extend(one_name(&folders));
     // The first of two with the same key counts.
-    verdicts.dedup_by(|after, before| after.0 == before.0);
+    folders.dedup_by(|after, before| after.0 == before.0);
     for finding in &mut findings {
         finding.severity = levels.of(finding.rule, finding.severity);
     }
     findings.retain(|finding| finding.severity != Severity::Off);
-    verdicts.iter_mut().for_each(|(.., verdict)| findings.append(&mut verdict.findings));
+    let mut verdicts: Vec<(Key, Box<Verdict>)> = folders.into_iter().map(|(key, _, verdict)| (key, verdict)).collect();
+    verdicts.iter_mut().for_each(|(_, verdict)| findings.append(&mut verdict.findings));
     Tree { verdicts, findings: sorted(findings) }
 }
 

@@ -128,7 +128,7 @@ pub fn require(context: &Context, project: &Project, environment: &Environment) 
     let tree = good(context, project, environment)?;
     // Maps that are made out of sorted lists are made in one go.
     let (mut folders, mut rows) = (Vec::with_capacity(tree.verdicts.len()), Vec::with_capacity(tree.verdicts.len()));
-    for (key, _, verdict) in tree.verdicts {
+    for (key, verdict) in tree.verdicts {
         rows.extend(verdict.row.map(|row| (key.clone(), row)));
         folders.push(key);
     }

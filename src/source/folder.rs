@@ -266,7 +266,7 @@ impl Folder {
     fn read_body(&mut self, dir: BorrowedFd<'_>, named: Option<&Spot<String>>, by_name: &str) -> Option<Text> {
         let (relative, location) = match named {
             Some(spot) => (spot.value.clone(), self.locate(&spot.place)),
-            // A symlink or a pipe under a body's name is no regular file and so not among the names; it must not look absent.
+            // A symlink or a pipe under a body's name is listed too: it is refused when it is opened, and must not look absent.
             None if self.listed.has(by_name) => {
                 (by_name.to_owned(), Location::whole(format!("{}/{by_name}", self.path)))
             }
