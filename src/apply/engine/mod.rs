@@ -4,6 +4,7 @@
 //! [`super::driver`], the simulator in `sim`.
 
 mod answers;
+mod saving;
 mod stopping;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -13,13 +14,13 @@ use super::item::Item;
 use super::job::{self, Job, Moved, Work};
 use super::policy::{self, Budget};
 use super::request::{Answer, Ask, Prepared};
-use super::{Event, Outcome, Request, Saved, Stop};
+use super::{Event, Outcome, Request, Saved};
 use crate::client::{SendError, Window};
 use crate::desired::{Digest, Id, Key};
 use crate::plan::Step;
 #[cfg(test)]
 use crate::state::mutant::Mutant;
-use crate::state::{Call, Change, Deed, Entropy, Healed, Ledger, Next, Now, Op, Reply, Stamp};
+use crate::state::{Call, Change, Entropy, Healed, Ledger, Now, Op, Reply, Stamp};
 
 /// Open keys for each request that may be open, where writing down an intent takes as long as sending it.
 const AHEAD: usize = 3;
@@ -108,8 +109,10 @@ pub(super) struct Engine {
     window: Window,
     flying: usize,
     budget: Budget,
-    /// The store failed; the ledger goes on then.
+    /// The store failed, or results are being gathered; the ledger goes on then.
     store_pause: Option<Duration>,
+    /// Until when a commit waits for more to come along.
+    gathering: Option<Duration>,
     /// No request before this time: the service asked for a pause.
     quiet_until: Duration,
     /// No request before this time: `requests_per_second`.
@@ -165,6 +168,7 @@ impl Engine {
             flying: 0,
             budget: Budget::default(),
             store_pause: None,
+            gathering: None,
             quiet_until: Duration::ZERO,
             next_slot: Duration::ZERO,
             failures: 0,
@@ -385,92 +389,6 @@ impl Engine {
             return true;
         }
         self.ledger.gate().is_open(now)
-    }
-
-    /// Lets the ledger write: what is staged, a beat, or the last commit that also releases.
-    fn write(&mut self, now: Now) {
-        self.store_pause = None;
-        loop {
-            if self.ledger.has_ended() {
-                return;
-            }
-            if self.limit.is_some_and(|limit| limit <= now.mono) {
-                let next = self.ledger.abandon();
-                self.stored(next, now);
-                return;
-            }
-            if self.ledger.is_idle() && !self.releasing {
-                let finished =
-                    self.open.is_empty() && (self.halt.is_some() || self.queue.is_empty() && self.resting.is_empty());
-                let due = self.ledger.due().is_some_and(|due| due <= now.mono);
-                // Whoever stops early leaves that to the next run.
-                let tidies = finished && self.halt.is_none() && self.tidying != Tidying::Done;
-                if tidies && self.tidying == Tidying::Wanted && !self.ledger.has_staged() {
-                    self.tidying = Tidying::Asked;
-                    self.effects.push(Effect::Tidy);
-                }
-                if finished && !tidies && self.ledger.spaced() > now.mono {
-                    self.store_pause = Some(self.ledger.spaced());
-                } else if finished && !tidies {
-                    self.sum_up(now);
-                    self.releasing = true;
-                    self.ledger.begin(true, now, &mut self.entropy);
-                } else if due {
-                    self.ledger.begin(false, now, &mut self.entropy);
-                }
-            }
-            match self.ledger.poll(now) {
-                Next::Call(call) => self.effects.push(Effect::Store(call)),
-                Next::Idle | Next::Busy => return,
-                Next::Wait(until) => {
-                    self.store_pause = Some(until);
-                    return;
-                }
-                next => self.stored(next, now),
-            }
-        }
-    }
-
-    fn stored(&mut self, next: Next, now: Now) {
-        match next {
-            Next::Call(call) => self.effects.push(Effect::Store(call)),
-            Next::Idle | Next::Busy | Next::Wait(_) => {}
-            Next::Landed { serial } => self.tell(Event::Committed { serial }),
-            Next::Released => {
-                self.tell(Event::Committed { serial: self.ledger.state().serial });
-                self.outcome.saved = Saved::Yes;
-            }
-            Next::Fenced { by } => {
-                self.outcome.saved = Saved::Fenced { by };
-                self.stop(Stop::Fenced, Halt::Quiet, now);
-            }
-            Next::GaveUp(why) => {
-                self.outcome.saved = Saved::No { why: why.clone() };
-                self.stop(Stop::Unsaved(why), Halt::Quiet, now);
-            }
-        }
-    }
-
-    /// The line in the history.
-    fn sum_up(&mut self, now: Now) {
-        if !self.worked {
-            return;
-        }
-        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        for applied in &self.outcome.applied {
-            *counts.entry(applied.action).or_default() += 1;
-        }
-        let mut parts: Vec<String> = counts.iter().map(|(action, count)| format!("{count} × {action}")).collect();
-        let left = self.queue.len() + self.resting.len() + self.outcome.not_attempted.len();
-        let rest = [
-            (self.outcome.refused.len(), "refused"),
-            (self.outcome.failed.len(), "failed"),
-            (self.outcome.unknown.len(), "unknown"),
-            (left, "not attempted"),
-        ];
-        parts.extend(rest.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")));
-        let stamp = Stamp { at: now.wall, ..self.stamp.clone() };
-        self.ledger.stage(Change::Did(Deed::new(stamp, &format!("apply: {}", parts.join(", ")), true)));
     }
 
     fn end(&mut self) {
