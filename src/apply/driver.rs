@@ -49,6 +49,8 @@ pub struct Means<'a> {
     pub load: Load,
     /// Is told everything as it happens.
     pub tell: &'a mut dyn FnMut(&Event),
+    /// Is given each template whose content may have reached the service, once nothing else needs it.
+    pub sent: &'a dyn Fn(Loaded),
     /// How often the run was interrupted (Ctrl-C, SIGTERM).
     pub interrupts: watch::Receiver<u32>,
     /// The folder for a rescue file, should the state not take what the run did.
@@ -63,7 +65,7 @@ pub struct Means<'a> {
 ///
 /// [`Moved`] when a step was planned against an entry that has changed since; then nothing was done, and the state is free again.
 pub async fn run(steps: &[Step], session: Session, mut config: Config, means: Means<'_>) -> Result<Outcome, Moved> {
-    let Means { client, load, tell, mut interrupts, rescue, tidy } = means;
+    let Means { client, load, tell, sent, mut interrupts, rescue, tidy } = means;
     config.tidies = true;
     let mut tidy = Some(tidy);
     let Session { register, ledger, run, place, healed } = session;
@@ -115,7 +117,7 @@ pub async fn run(steps: &[Step], session: Session, mut config: Config, means: Me
             biased;
             count = changed(&mut interrupts, seen) => { seen = count; Input::Interrupt }
             Some(reply) = store.next() => Input::Stored(reply),
-            Some((input, loaded)) = requests.next() => { at_hand.keep(loaded); input }
+            Some((input, rest)) = requests.next() => { put_away(rest, &mut at_hand, sent); input }
             Some(()) = tidying.next() => Input::Tidied,
             () = tokio::time::sleep(rest) => Input::Wake,
         });
@@ -123,8 +125,8 @@ pub async fn run(steps: &[Step], session: Session, mut config: Config, means: Me
         loop {
             let so_far = inputs.len();
             look_at_sockets().await;
-            while let Some(Some((input, loaded))) = requests.next().now_or_never() {
-                at_hand.keep(loaded);
+            while let Some(Some((input, rest))) = requests.next().now_or_never() {
+                put_away(rest, &mut at_hand, sent);
                 inputs.push(input);
             }
             if inputs.len() == so_far {
@@ -162,7 +164,23 @@ async fn changed(interrupts: &mut watch::Receiver<u32>, seen: u32) -> u32 {
     }
 }
 
-/// Sends one request. The template comes back after a placeholder, whose content is next.
+/// A template that a request has no more use for.
+enum Rest {
+    /// Its content is next.
+    Wanted(Loaded),
+    /// Its content may have reached the service.
+    Sent(Loaded),
+}
+
+fn put_away(rest: Option<Rest>, at_hand: &mut AtHand, sent: &dyn Fn(Loaded)) {
+    match rest {
+        Some(Rest::Wanted(loaded)) => at_hand.keep(loaded),
+        Some(Rest::Sent(loaded)) => sent(loaded),
+        None => {}
+    }
+}
+
+/// Sends one request.
 async fn send(
     client: &Client,
     number: usize,
@@ -170,7 +188,7 @@ async fn send(
     ask: Ask,
     gate: Arc<Gate>,
     clock: Clock,
-) -> (Input, Option<Loaded>) {
+) -> (Input, Option<Rest>) {
     let open = move || gate.is_open(clock.now());
     // Loaded for a placeholder too: it carries the sender, and a template that cannot be sent needs no id.
     let loaded = match source.loaded().await {
@@ -181,15 +199,16 @@ async fn send(
         Ask::Placeholder { op } => {
             let sender = loaded.template.sender_email.as_deref();
             let result = client.create_placeholder(&op.placeholder_name(), sender, open).await;
-            let kept = result.is_ok().then_some(loaded);
-            (Input::Answered(number, result.map(Answer::Reserved)), kept)
+            let rest = result.is_ok().then_some(Rest::Wanted(loaded));
+            (Input::Answered(number, result.map(Answer::Reserved)), rest)
         }
         Ask::Fill { to, .. } if loaded.digest != to => {
             (Input::Withdrawn(number, "its files changed on disk since it was planned".to_owned()), None)
         }
         Ask::Fill { id, .. } => {
             let result: Result<(), SendError> = client.update(&id, &loaded.template, open).await;
-            (Input::Answered(number, result.map(|()| Answer::Filled)), None)
+            let rest = matches!(result, Ok(()) | Err(SendError::Unknown { .. })).then_some(Rest::Sent(loaded));
+            (Input::Answered(number, result.map(|()| Answer::Filled)), rest)
         }
     }
 }

@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 
 use super::report::plan_text::count;
 use super::terminal::Terminal;
-use crate::desired::{Content, Digest, Template};
+use crate::desired::{Digest, Template};
 use crate::state::{self, Collected, Digested, Location, Objects};
 
 /// Contents that wait for their turn. With more, the newest is not kept, since nothing may hold up an apply.
@@ -27,8 +27,8 @@ pub struct Keeper {
     work: JoinHandle<usize>,
 }
 
-/// Hands contents to the writer; cheap to clone into worker threads.
-#[derive(Debug, Clone)]
+/// Hands contents to the writer.
+#[derive(Debug)]
 pub struct Keep(mpsc::Sender<Option<Digested>>);
 
 /// What could not be done. Nothing of it makes an apply fail: only diffs are lost, or room.
@@ -59,8 +59,8 @@ impl Lost {
 
 impl Keep {
     /// Keeps a template's content under its digest. Never waits, never fails.
-    pub fn keep(&self, template: &Template, digest: Digest) {
-        let _ = self.0.try_send(Some(Digested { digest, content: Content::from(template.clone()) }));
+    pub fn keep(&self, template: Template, digest: Digest) {
+        let _ = self.0.try_send(Some(Digested { digest, content: template.into() }));
     }
 }
 

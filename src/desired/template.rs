@@ -84,6 +84,12 @@ pub struct Attachment {
 }
 
 impl Template {
+    /// Bytes of its bodies, which are nearly all of what it takes in memory: the manifest behind all other fields has 256 KiB at most.
+    #[must_use]
+    pub fn text_bytes(&self) -> usize {
+        [&self.html, &self.plaintext, &self.amp].into_iter().flatten().map(String::len).sum()
+    }
+
     /// Digest over everything that is sent: two templates have the same digest exactly when their requests are the same but for the id.
     ///
     /// It does not depend on the manifest's formatting, key order or line ends (bodies count byte for byte), nor on where files are.

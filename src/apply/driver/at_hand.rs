@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::Loaded;
-use crate::desired::{Key, Template};
+use crate::desired::Key;
 
 /// Bytes of text that are held at most; what is beyond is read again.
 const MOST: usize = 8 * 1024 * 1024;
@@ -17,9 +17,8 @@ pub(super) struct AtHand {
 
 impl AtHand {
     /// Holds a template, where there is room for it.
-    pub(super) fn keep(&mut self, loaded: Option<Loaded>) {
-        let Some(loaded) = loaded else { return };
-        let bytes = text_bytes(&loaded.template);
+    pub(super) fn keep(&mut self, loaded: Loaded) {
+        let bytes = loaded.template.text_bytes();
         if self.bytes + bytes <= MOST {
             self.bytes += bytes;
             self.templates.insert(loaded.template.key.clone(), loaded);
@@ -29,19 +28,15 @@ impl AtHand {
     /// Gives a template away.
     pub(super) fn take(&mut self, key: &Key) -> Option<Loaded> {
         let loaded = self.templates.remove(key)?;
-        self.bytes -= text_bytes(&loaded.template);
+        self.bytes -= loaded.template.text_bytes();
         Some(loaded)
     }
-}
-
-/// The bodies are what may be large: the manifest behind all other fields has 256 KiB at most.
-fn text_bytes(template: &Template) -> usize {
-    [&template.html, &template.plaintext, &template.amp].into_iter().flatten().map(String::len).sum()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::desired::Template;
 
     fn template(key: &str, bytes: usize) -> Loaded {
         let template = Template { html: Some("x".repeat(bytes)), ..Template::bare(key) };
@@ -52,11 +47,11 @@ mod tests {
     fn no_more_is_held_than_there_is_room_for() {
         let mut at_hand = AtHand::default();
         for key in ["a", "b", "c"] {
-            at_hand.keep(Some(template(key, MOST / 2)));
+            at_hand.keep(template(key, MOST / 2));
         }
         assert!(at_hand.take(&Key::new("c").unwrap()).is_none());
         assert_eq!(at_hand.take(&Key::new("a").unwrap()), Some(template("a", MOST / 2)));
-        at_hand.keep(Some(template("c", MOST / 2)));
+        at_hand.keep(template("c", MOST / 2));
         assert!(at_hand.take(&Key::new("c").unwrap()).is_some());
         assert!(at_hand.take(&Key::new("b").unwrap()).is_some());
         assert_eq!((at_hand.bytes, at_hand.templates.len()), (0, 0));

@@ -314,14 +314,12 @@ impl Job<'_> {
         }
         let location = place::location(&self.begun.project, &self.begun.environment)?;
         let keeper = Keeper::start(&location).map_err(place::failure)?;
-        let (project, name, keep) =
-            (Arc::clone(&self.begun.project), self.begun.environment.name.clone(), keeper.hand());
+        let keep = keeper.hand();
+        let (project, name) = (Arc::clone(&self.begun.project), self.begun.environment.name.clone());
         let load = move |key: &Key| {
             let environment = project.environment(Some(&name)).map_err(|error| error.to_string())?;
             let template = checked::template(&project, environment, key).map_err(|error| error.to_string())?;
-            let digest = template.digest();
-            keep.keep(&template, digest);
-            Ok(Loaded { template, digest })
+            Ok(Loaded { digest: template.digest(), template })
         };
         let mut watch = match self.args.format {
             Format::Text => Watch::people(terminal, steps, self.args.folding.group()),
@@ -338,6 +336,7 @@ impl Job<'_> {
             client: &service.client,
             load: Arc::new(load),
             tell: &mut |event| watch.tell(event),
+            sent: &|Loaded { template, digest }| keep.keep(template, digest),
             interrupts: interrupt.count.clone(),
             rescue: &rescue,
             tidy: Box::new(|kept, held| Box::pin(tidy(kept, held))),
