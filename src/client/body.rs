@@ -62,7 +62,8 @@ pub fn write(template: &Template, id: Option<&Id>, out: &mut dyn io::Write) -> i
 }
 
 pub(super) fn pieces(template: &Template, id: Option<&Id>) -> Pieces {
-    let mut pieces = Collector::default();
+    let texts = template.text_bytes();
+    let mut pieces = Collector::of_about(texts + texts / 8 + 2048);
     // Memory does not fail.
     let _ = render(&mut pieces, template, id);
     pieces.finish()

@@ -60,6 +60,11 @@ pub(super) struct Collector {
 }
 
 impl Collector {
+    /// With room for so many bytes of text.
+    pub(super) fn of_about(bytes: usize) -> Self {
+        Self { text: Vec::with_capacity(bytes), ..Self::default() }
+    }
+
     /// All of it.
     pub(super) fn finish(mut self) -> Pieces {
         self.list.push(Piece::Text(self.text));

@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::desired::Digest;
 use crate::state::call::{Call, Reply, Token};
@@ -21,6 +22,8 @@ pub struct Folder {
     written: u64,
     /// A file got its name, and whether the disk knows that is not certain yet.
     unsynced: bool,
+    /// The head that was written last, and its version: to compare costs less than to hash.
+    last: Option<(Arc<[u8]>, Token)>,
     #[cfg(test)]
     pub(crate) fault: Option<super::fault::Fault>,
 }
@@ -34,6 +37,7 @@ impl Folder {
             lock: None,
             written: 0,
             unsynced: false,
+            last: None,
             #[cfg(test)]
             fault: None,
         }
@@ -122,7 +126,10 @@ impl Folder {
             self.unsynced = false;
         }
         Ok(self.read(HEAD)?.map(|bytes| {
-            let token = token(&bytes);
+            let token = match &self.last {
+                Some((last, token)) if **last == *bytes => token.clone(),
+                _ => token(&bytes),
+            };
             (bytes, token)
         }))
     }
@@ -137,7 +144,7 @@ impl Folder {
     }
 
     /// The lock makes this a compare-and-swap; the comparison notices who edits the folder without asking the lock.
-    fn swap(&mut self, expected: Option<&Token>, bytes: &[u8]) -> io::Result<Reply> {
+    fn swap(&mut self, expected: Option<&Token>, bytes: &Arc<[u8]>) -> io::Result<Reply> {
         if self.lock.is_none() {
             return Err(io::Error::other("the folder's lock is not held"));
         }
@@ -146,7 +153,9 @@ impl Folder {
             return Ok(Reply::Conflict);
         }
         self.replace(HEAD, bytes)?;
-        Ok(Reply::Swapped(token(bytes)))
+        let token = token(bytes);
+        self.last = Some((Arc::clone(bytes), token.clone()));
+        Ok(Reply::Swapped(token))
     }
 
     /// Replaces a file whole: after a crash at any moment the old or the new content is there.
