@@ -54,10 +54,10 @@ impl Folder {
             }
             list
         };
-        let (attachments, inline) = (self.manifest.attachments.clone(), self.manifest.inline_attachments.clone());
-        let attachments = read(self, &attachments);
-        let inline = read(self, &inline);
-        (self.attachments, self.inline_attachments) = (attachments, inline);
+        let manifest = &mut self.manifest;
+        let named = [&mut manifest.attachments, &mut manifest.inline_attachments].map(std::mem::take);
+        [self.attachments, self.inline_attachments] = named.each_ref().map(|assets| read(self, assets));
+        [self.manifest.attachments, self.manifest.inline_attachments] = named;
     }
 
     /// Size, digest and first bytes of an asset, or a problem.

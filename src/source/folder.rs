@@ -188,31 +188,32 @@ impl Folder {
         format!("{}/{MANIFEST}", self.path)
     }
 
-    /// What an update would send. Meaningful when no finding is an error; takes the text parts out of the folder.
+    /// What an update would send. Meaningful when no finding is an error; takes the text parts, the manifest and the files out of the folder.
     #[must_use]
     pub fn take_template(&mut self) -> Template {
-        let manifest = &self.manifest;
-        let text = |spot: &Option<Spot<String>>| spot.as_ref().map(|spot| spot.value.clone());
-        let map = |entries: &[(Spot<String>, Spot<String>)]| {
-            entries.iter().map(|(key, value)| (key.value.clone(), value.value.clone())).collect::<BTreeMap<_, _>>()
+        let manifest = std::mem::take(&mut self.manifest);
+        let text = |spot: Option<Spot<String>>| spot.map(|spot| spot.value);
+        let map = |entries: Vec<(Spot<String>, Spot<String>)>| {
+            entries.into_iter().map(|(key, value)| (key.value, value.value)).collect::<BTreeMap<_, _>>()
         };
-        let files = |assets: &[ReadAsset]| assets.iter().map(|asset| asset.attachment.clone()).collect();
+        let files =
+            |assets: &mut Vec<ReadAsset>| std::mem::take(assets).into_iter().map(|asset| asset.attachment).collect();
         Template {
             key: self.key.clone(),
-            name: text(&manifest.name).unwrap_or_default(),
-            subject: text(&manifest.subject),
-            sender_email: text(&manifest.sender_email),
-            sender_name: text(&manifest.sender_name),
-            reply_to: text(&manifest.reply_to),
+            name: text(manifest.name).unwrap_or_default(),
+            subject: text(manifest.subject),
+            sender_email: text(manifest.sender_email),
+            sender_name: text(manifest.sender_name),
+            reply_to: text(manifest.reply_to),
             html: self.html.take().map(|text| text.sent),
             plaintext: self.plaintext.take().map(|text| text.sent),
             amp: self.amp.take().map(|text| text.sent),
             builder: manifest.template_builder.as_ref().map(|spot| spot.value).unwrap_or_default(),
-            global_replacements: map(&manifest.global_replacements),
-            global_info: map(&manifest.global_info),
-            headers: map(&manifest.headers),
-            attachments: files(&self.attachments),
-            inline_attachments: files(&self.inline_attachments),
+            global_replacements: map(manifest.global_replacements),
+            global_info: map(manifest.global_info),
+            headers: map(manifest.headers),
+            attachments: files(&mut self.attachments),
+            inline_attachments: files(&mut self.inline_attachments),
             check_links: manifest.check_links.as_ref().is_none_or(|spot| spot.value),
             check_read: manifest.check_read.as_ref().is_none_or(|spot| spot.value),
         }
@@ -224,15 +225,21 @@ impl Folder {
 
     fn read_manifest(&mut self, dir: BorrowedFd<'_>) -> Option<Node> {
         let path = self.manifest_path();
-        let bytes = self.read_file(dir, MANIFEST, limits::MANIFEST_BYTES, Location::whole(path.clone()), |size| {
-            Problem::new(
-                Fault::ManifestSyntax,
-                Location::whole(path.clone()),
-                format!("the manifest is larger than {} bytes", limits::MANIFEST_BYTES),
-            )
-            .limit(size, limits::MANIFEST_BYTES)
-        })?;
-        let text = self.decode(path.clone(), bytes)?;
+        let bytes = self.read_file(
+            dir,
+            MANIFEST,
+            limits::MANIFEST_BYTES,
+            |_| Location::whole(path.clone()),
+            |size| {
+                Problem::new(
+                    Fault::ManifestSyntax,
+                    Location::whole(path.clone()),
+                    format!("the manifest is larger than {} bytes", limits::MANIFEST_BYTES),
+                )
+                .limit(size, limits::MANIFEST_BYTES)
+            },
+        )?;
+        let text = self.decode(path, bytes)?;
         let (node, flaws) = yaml::read(&text.sent);
         for flaw in flaws.into_iter().take(10) {
             let fault = if flaw.duplicate { Fault::DuplicateKey } else { Fault::ManifestSyntax };
@@ -256,24 +263,27 @@ impl Folder {
     }
 
     fn read_bodies(&mut self, dir: BorrowedFd<'_>) {
-        let body = self.manifest.body.clone();
+        let body = std::mem::take(&mut self.manifest.body);
         let [html, plaintext, amp] = BODIES;
         self.html = self.read_body(dir, body.html.as_ref(), html);
         self.plaintext = self.read_body(dir, body.plaintext.as_ref(), plaintext);
         self.amp = self.read_body(dir, body.amp.as_ref(), amp);
+        self.manifest.body = body;
     }
 
     fn read_body(&mut self, dir: BorrowedFd<'_>, named: Option<&Spot<String>>, by_name: &str) -> Option<Text> {
-        let (relative, location) = match named {
-            Some(spot) => (spot.value.clone(), self.locate(&spot.place)),
+        let relative = match named {
+            Some(spot) => spot.value.as_str(),
             // A symlink or a pipe under a body's name is listed too: it is refused when it is opened, and must not look absent.
-            None if self.listed.has(by_name) => {
-                (by_name.to_owned(), Location::whole(format!("{}/{by_name}", self.path)))
-            }
+            None if self.listed.has(by_name) => by_name,
             None => return None,
         };
         let path = format!("{}/{relative}", self.path);
-        let bytes = self.read_file(dir, &relative, limits::REQUEST_BYTES, location, |size| {
+        let location = |folder: &Self| match named {
+            Some(spot) => folder.locate(&spot.place),
+            None => Location::whole(path.clone()),
+        };
+        let bytes = self.read_file(dir, relative, limits::REQUEST_BYTES, location, |size| {
             let message = format!("`{relative}` alone is larger than a whole request may be");
             Problem::new(Fault::RequestTooLarge, Location::whole(path.clone()), message)
                 .limit(size, limits::REQUEST_BYTES)
@@ -286,7 +296,7 @@ impl Folder {
         dir: BorrowedFd<'_>,
         relative: &str,
         limit: u64,
-        location: Location,
+        location: impl FnOnce(&Self) -> Location,
         too_large: impl FnOnce(u64) -> Problem,
     ) -> Option<Vec<u8>> {
         let read = self.open(dir, relative).and_then(|opened| {
@@ -298,6 +308,7 @@ impl Folder {
             Ok((Some(bytes), _)) => return Some(bytes),
             Ok((None, size)) => self.problems.push(too_large(size.max(limit + 1))),
             Err(error) => {
+                let location = location(self);
                 let problem = self.refused(error, location, relative);
                 self.problems.push(problem);
             }
@@ -312,10 +323,11 @@ impl Folder {
     }
 
     fn decode(&mut self, path: String, bytes: Vec<u8>) -> Option<Text> {
-        match Text::new(path.clone(), bytes) {
+        match Text::new(path, bytes) {
             Ok(text) => {
                 if text.mark {
-                    let location = Location { line: 1, column: 1, bytes: 0..3, ..Location::whole(path) };
+                    let whole = Location::whole(text.path.clone());
+                    let location = Location { line: 1, column: 1, bytes: 0..3, ..whole };
                     let message = "the file starts with a byte order mark, which is not sent";
                     let help = "save it as UTF-8 without a byte order mark";
                     self.problems.push(Problem::new(Fault::NotUtf8, location, message).help(help).warn());
@@ -323,9 +335,8 @@ impl Folder {
                 Some(text)
             }
             Err(not) => {
-                let location = not.at(path);
                 let message = format!("not UTF-8 at byte {}; the file is probably {}", not.offset, not.likely);
-                self.problems.push(Problem::new(Fault::NotUtf8, location, message).help("save it as UTF-8"));
+                self.problems.push(Problem::new(Fault::NotUtf8, not.at(), message).help("save it as UTF-8"));
                 None
             }
         }

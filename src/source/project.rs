@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -27,6 +28,8 @@ pub struct Project {
     pub config: Config,
     /// The digest of letterpress.toml, byte for byte.
     pub digest: Digest,
+    /// The root, open: every path below it is looked up from here.
+    dir: Arc<OwnedFd>,
 }
 
 /// Why there is no project.
@@ -103,10 +106,10 @@ impl Project {
         let digest = Digest::of(&bytes);
         let text = super::text::Text::new(config::FILE.to_owned(), bytes).map_err(|not| {
             let message = format!("not UTF-8 at byte {}; the file is probably {}", not.offset, not.likely);
-            wrong(Problem::new(Fault::NotUtf8, not.at(config::FILE.to_owned()), message).help("save it as UTF-8"))
+            wrong(Problem::new(Fault::NotUtf8, not.at(), message).help("save it as UTF-8"))
         })?;
         let config = Config::read(text).map_err(OpenError::Config)?;
-        Ok(Self { root, config, digest })
+        Ok(Self { root, config, digest, dir: Arc::new(dir) })
     }
 
     /// The named environment, else letterpress.toml's default, else the only one.
@@ -228,15 +231,15 @@ impl Project {
     ///
     /// The refusal of the path.
     pub fn read(&self, path: &str) -> Result<String, Refused> {
-        let root = files::open_root(&self.root)?;
-        let file = files::open_file(root.as_fd(), path)?;
+        let file = files::open_file(self.dir.as_fd(), path)?;
         let bytes = files::read_bounded(file, limits::REQUEST_BYTES)?.unwrap_or_default();
         String::from_utf8(bytes).map_err(|_| Refused::Fault(Fault::NotUtf8, format!("`{path}` is not UTF-8")))
     }
 
     fn open_templates(&self) -> Result<OwnedFd, Refused> {
-        let mut dir = files::open_root(&self.root)?;
-        for part in self.config.templates.value.split('/') {
+        let mut parts = self.config.templates.value.split('/');
+        let mut dir = files::open_folder(self.dir.as_fd(), parts.next().unwrap_or_default())?;
+        for part in parts {
             dir = files::open_folder(dir.as_fd(), part)?;
         }
         Ok(dir)

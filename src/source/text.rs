@@ -36,6 +36,8 @@ struct LineFeeds {
 /// Why bytes are no text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotText {
+    /// As [`Text::path`].
+    pub path: String,
     /// The first byte that cannot be.
     pub offset: usize,
     /// Its line, from 1.
@@ -47,19 +49,19 @@ pub struct NotText {
 }
 
 impl NotText {
-    fn new(bytes: &[u8], offset: usize) -> Self {
+    fn new(path: String, bytes: &[u8], offset: usize) -> Self {
         let before = String::from_utf8_lossy(bytes.get(..offset).unwrap_or_default());
         let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX).saturating_add(1);
         let (line, column) =
             (before.matches('\n').count(), before.rsplit('\n').next().unwrap_or_default().chars().count());
-        Self { offset, line: number(line), column: number(column), likely: likely(bytes) }
+        Self { path, offset, line: number(line), column: number(column), likely: likely(bytes) }
     }
 
     /// The place of the byte.
     #[must_use]
-    pub fn at(&self, path: String) -> Location {
+    pub fn at(&self) -> Location {
         let bytes = self.offset..self.offset + 1;
-        Location { line: self.line, column: self.column, bytes, ..Location::whole(path) }
+        Location { line: self.line, column: self.column, bytes, ..Location::whole(self.path.clone()) }
     }
 }
 
@@ -70,8 +72,10 @@ impl Text {
     ///
     /// [`NotText`] with the first bad byte.
     pub fn new(path: String, bytes: Vec<u8>) -> Result<Self, NotText> {
-        let raw = String::from_utf8(bytes)
-            .map_err(|error| NotText::new(error.as_bytes(), error.utf8_error().valid_up_to()))?;
+        let raw = match String::from_utf8(bytes) {
+            Ok(raw) => raw,
+            Err(error) => return Err(NotText::new(path, error.as_bytes(), error.utf8_error().valid_up_to())),
+        };
         let mark = raw.starts_with('\u{feff}');
         let controls = has_controls(raw.as_bytes());
         if !mark && !controls {
@@ -79,7 +83,7 @@ impl Text {
         }
         // English in UTF-16 without a byte order mark is also UTF-8, with a zero after each letter.
         if let Some(zero) = memchr::memchr(0, raw.as_bytes()).filter(|_| likely(raw.as_bytes()) != ONE_BYTE) {
-            return Err(NotText::new(raw.as_bytes(), zero));
+            return Err(NotText::new(path, raw.as_bytes(), zero));
         }
         let body = if mark { &raw['\u{feff}'.len_utf8()..] } else { &raw };
         let mut sent = String::with_capacity(body.len());

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 use icu_normalizer::ComposingNormalizerBorrowed;
 use rayon::prelude::*;
-use rustix::fs::{AtFlags, FileType, RawDir, SeekFrom};
+use rustix::fs::{AtFlags, FileType, RawDir};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -155,7 +155,8 @@ where
 
     fn read<'a>(&self, dir: &OwnedFd, place: Place<'a>, now: Option<i64>) -> Found<'a, T> {
         let path = self.path(&place.below);
-        let mut stamp = rustix::fs::fstat(dir).map_or(Stamp::NEVER, |stat| Stamp::of(&stat));
+        let stat = self.pen.and_then(|_| rustix::fs::fstat(dir).ok());
+        let mut stamp = stat.map_or(Stamp::NEVER, |stat| Stamp::of(&stat));
         let entries = match entries(dir.as_fd()) {
             Ok(entries) => entries,
             Err(error) => {
@@ -307,8 +308,9 @@ where
 /// What keeps a folder from being the template that it was probably meant to be.
 fn stray(path: &str, names: &[String]) -> Option<Problem> {
     let manifest = names.iter().any(|name| name == MANIFEST);
+    let ours = |name: &str| name == MANIFEST || BODIES.contains(&name);
     let meant = |name: &&String| match name.to_lowercase().as_str() {
-        "manifest.yml" | MANIFEST => *name != MANIFEST,
+        "manifest.yml" | MANIFEST => true,
         "manifest.yml.txt" => !manifest,
         lower => {
             let yaml = [".yaml", ".yml"].iter().any(|end| lower.ends_with(end)) || lower.starts_with(MANIFEST);
@@ -316,7 +318,7 @@ fn stray(path: &str, names: &[String]) -> Option<Problem> {
         }
     };
     let at = |name: &str| Location::whole(format!("{path}/{name}"));
-    if let Some(name) = names.iter().find(meant) {
+    if let Some(name) = names.iter().filter(|name| !ours(name)).find(meant) {
         let message = format!("`{name}` is not read: the manifest of a template is `{MANIFEST}`");
         let problem = Problem::new(Fault::ManifestName, at(name), message);
         return Some(if manifest {
@@ -359,11 +361,9 @@ fn join(above: &str, name: &str) -> String {
     }
 }
 
-/// The names in a folder with their kinds, sorted.
+/// The names in a folder with their kinds, sorted. The folder that is open is read itself, which spares opening it a second time: once, from where it is.
 pub(super) fn entries(dir: BorrowedFd<'_>) -> io::Result<Vec<Entry>> {
     let mut list = Vec::new();
-    // The folder that is open is read itself, which spares opening it a second time.
-    rustix::fs::seek(dir, SeekFrom::Start(0))?;
     let mut buffer = [MaybeUninit::uninit(); 8 * 1024];
     let mut names = RawDir::new(dir, &mut buffer);
     while let Some(entry) = names.next() {

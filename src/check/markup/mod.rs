@@ -99,9 +99,11 @@ impl<'p> Tag<'p> {
     #[inline]
     pub fn get(&self, name: &str) -> Option<Value<'p>> {
         let bit = bit(name.as_bytes());
-        if self.hints.present & bit == 0 {
-            return None;
-        }
+        // What is nearly always all that is asked is small enough to be put where it is asked.
+        if self.hints.present & bit == 0 { None } else { self.find(name, bit) }
+    }
+
+    fn find(&self, name: &str, bit: u64) -> Option<Value<'p>> {
         let named = |attribute: &&Attribute| {
             attribute.bit == bit && attribute.name.of(&attribute.name_span, self.html, self.buffer) == name
         };

@@ -16,6 +16,8 @@ const KEYWORDS: [&str; 11] =
 #[must_use]
 pub fn simple(text: &str) -> Parsed<'_> {
     let mut parser = Parser { text, at: 0, open: Vec::new(), parsed: Parsed::default() };
+    // A body has dozens, most other texts none.
+    parser.parsed.tags.reserve((text.len() / 1024).min(MOST));
     parser.run();
     parser.parsed.tags.sort_unstable_by_key(|tag| tag.span.start);
     parser.parsed
