@@ -109,10 +109,8 @@ pub(super) struct Engine {
     window: Window,
     flying: usize,
     budget: Budget,
-    /// The store failed, or results are being gathered; the ledger goes on then.
+    /// The store failed; the ledger goes on then.
     store_pause: Option<Duration>,
-    /// Until when a commit waits for more to come along.
-    gathering: Option<Duration>,
     /// No request before this time: the service asked for a pause.
     quiet_until: Duration,
     /// No request before this time: `requests_per_second`.
@@ -168,7 +166,6 @@ impl Engine {
             flying: 0,
             budget: Budget::default(),
             store_pause: None,
-            gathering: None,
             quiet_until: Duration::ZERO,
             next_slot: Duration::ZERO,
             failures: 0,
