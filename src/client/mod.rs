@@ -14,8 +14,8 @@ mod tests;
 mod window;
 
 use std::fmt;
-use std::sync::Once;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Once, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use secrecy::SecretString;
@@ -168,8 +168,10 @@ pub struct Client {
     header: reqwest::header::HeaderValue,
     timeouts: Timeouts,
     shared: reqwest::Client,
-    fresh: reqwest::Client,
-    warm: reqwest::Client,
+    /// Made when it is first used: each client reads all trusted certificates.
+    fresh: OnceLock<reqwest::Client>,
+    /// The same.
+    warm: OnceLock<reqwest::Client>,
     last: AtomicU8,
 }
 
@@ -206,10 +208,8 @@ impl Client {
         let key = ApiKey::new(api_key);
         let header = key.header().ok_or(ClientError::Key)?;
         install_tls();
-        let failed = |error| ClientError::Http(send::words(error));
-        let shared = http(&base_url, timeouts).build().map_err(failed)?;
-        let fresh = http(&base_url, timeouts).pool_max_idle_per_host(0).build().map_err(failed)?;
-        let warm = http(&base_url, timeouts).pool_idle_timeout(WARM).build().map_err(failed)?;
+        let shared = http(&base_url, timeouts).build().map_err(|error| ClientError::Http(send::words(error)))?;
+        let (fresh, warm) = (OnceLock::new(), OnceLock::new());
         let last = AtomicU8::new(Line::Fresh as u8);
         Ok(Self { base_url, key, header, timeouts, shared, fresh, warm, last })
     }
@@ -315,10 +315,11 @@ impl Client {
     }
 
     async fn template(&self, pieces: Pieces, gate: impl Fn() -> bool + Send + 'static) -> Result<Id, SendError> {
+        let new = || http(&self.base_url, self.timeouts);
         let http = match self.last.load(Ordering::Relaxed) {
             last if last == Line::Shared as u8 => &self.shared,
-            last if last == Line::Warm as u8 => &self.warm,
-            _ => &self.fresh,
+            last if last == Line::Warm as u8 => made(&self.warm, || new().pool_idle_timeout(WARM))?,
+            _ => made(&self.fresh, || new().pool_max_idle_per_host(0))?,
         };
         let response = self.post(http, path::TEMPLATE_CREATE, pieces, gate).await?;
         answer::read_id(response, &self.key, self.timeouts).await
@@ -381,6 +382,18 @@ fn http(base_url: &BaseUrl, timeouts: Timeouts) -> reqwest::ClientBuilder {
     #[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
     let builder = builder.tcp_user_timeout(timeouts.taken);
     if base_url.is_loopback() { builder.no_proxy() } else { builder }
+}
+
+/// The client of a cell, made with its first use.
+fn made(
+    cell: &OnceLock<reqwest::Client>,
+    how: impl FnOnce() -> reqwest::ClientBuilder,
+) -> Result<&reqwest::Client, SendError> {
+    if let Some(client) = cell.get() {
+        return Ok(client);
+    }
+    let client = how().build().map_err(|error| SendError::NotSent { why: send::words(error) })?;
+    Ok(cell.get_or_init(|| client))
 }
 
 /// A client that is built without a TLS provider panics: there is one, installed once.
