@@ -1,9 +1,10 @@
 //! Where output goes: data to stdout, talk to stderr. A closed pipe never aborts a run.
 
 use std::fmt;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _, StderrLock, StdoutLock, Write as _};
 use std::process::{Command, Stdio};
 
+use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 
 use super::{Exit, Failure, Global};
@@ -14,6 +15,10 @@ use crate::untrusted::{Untrusted, inert_json};
 pub struct Terminal {
     quiet: bool,
     verbose: u8,
+    /// Colours on stdout, decided once: asking the system for every line is a call of its own.
+    out_color: ColorChoice,
+    /// The same for stderr.
+    err_color: ColorChoice,
 }
 
 /// Errors.
@@ -34,16 +39,29 @@ impl Terminal {
     #[must_use]
     pub fn new(global: &Global) -> Self {
         match global.color {
-            clap::ColorChoice::Always => anstream::ColorChoice::Always.write_global(),
-            clap::ColorChoice::Never => anstream::ColorChoice::Never.write_global(),
+            clap::ColorChoice::Always => ColorChoice::Always.write_global(),
+            clap::ColorChoice::Never => ColorChoice::Never.write_global(),
             clap::ColorChoice::Auto => {}
         }
-        Self { quiet: global.quiet, verbose: global.verbose }
+        Self {
+            quiet: global.quiet,
+            verbose: global.verbose,
+            out_color: AutoStream::choice(&io::stdout()),
+            err_color: AutoStream::choice(&io::stderr()),
+        }
+    }
+
+    fn out(&self) -> AutoStream<StdoutLock<'static>> {
+        AutoStream::new(io::stdout().lock(), self.out_color)
+    }
+
+    fn err(&self) -> AutoStream<StderrLock<'static>> {
+        AutoStream::new(io::stderr().lock(), self.err_color)
     }
 
     /// Writes data to stdout, as it is. A reader that went away is no error.
     pub fn data(&self, text: impl fmt::Display) {
-        let mut out = anstream::stdout().lock();
+        let mut out = self.out();
         let _ = write!(out, "{text}").and_then(|()| out.flush());
     }
 
@@ -69,7 +87,7 @@ impl Terminal {
     pub fn page(&self, text: &str, pager: Option<&str>) {
         let height = terminal_size::terminal_size_of(io::stdout()).map(|(_, height)| usize::from(height.0));
         let is_long = height.is_some_and(|height| text.lines().count() >= height);
-        if !is_long || matches!(pager, Some("" | "cat")) || !paged(text, pager) {
+        if !is_long || matches!(pager, Some("" | "cat")) || !paged(text, pager, self.out_color) {
             self.data(text);
         }
     }
@@ -80,7 +98,7 @@ impl Terminal {
     ///
     /// What the closure or the stream fails with; a closed pipe counts as success.
     pub fn stream(&self, write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::Result<()> {
-        let mut out = io::BufWriter::new(anstream::stdout().lock());
+        let mut out = io::BufWriter::new(self.out());
         match write(&mut out).and_then(|()| out.flush()) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             other => other,
@@ -93,7 +111,7 @@ impl Terminal {
     ///
     /// What the stream fails with; a closed pipe is `false`.
     pub fn piece(&self, bytes: &[u8]) -> io::Result<bool> {
-        let mut out = anstream::stdout().lock();
+        let mut out = self.out();
         match out.write_all(bytes).and_then(|()| out.flush()) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
@@ -109,7 +127,7 @@ impl Terminal {
 
     /// Writes a report to stderr through a closure, also with `--quiet`. A stream that fails is no error.
     pub fn report(&self, write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) {
-        let mut err = io::BufWriter::new(anstream::stderr().lock());
+        let mut err = io::BufWriter::new(self.err());
         let _ = write(&mut err).and_then(|()| err.flush());
     }
 
@@ -186,13 +204,13 @@ impl Terminal {
     }
 
     fn write_err(&self, text: fmt::Arguments<'_>) {
-        let mut err = anstream::stderr().lock();
+        let mut err = self.err();
         let _ = err.write_fmt(text).and_then(|()| err.flush());
     }
 }
 
 /// Shows the text in a pager; `false`: there is none.
-fn paged(text: &str, pager: Option<&str>) -> bool {
+fn paged(text: &str, pager: Option<&str>, color: ColorChoice) -> bool {
     let mut command = match pager {
         Some(line) => {
             let mut command = Command::new("sh");
@@ -208,8 +226,8 @@ fn paged(text: &str, pager: Option<&str>) -> bool {
     };
     let Ok(mut child) = command.stdin(Stdio::piped()).spawn() else { return false };
     if let Some(mut pipe) = child.stdin.take() {
-        let plain = anstream::AutoStream::choice(&io::stdout()) == anstream::ColorChoice::Never;
-        let shown = if plain { anstream::adapter::strip_str(text).to_string() } else { text.to_owned() };
+        let shown =
+            if color == ColorChoice::Never { anstream::adapter::strip_str(text).to_string() } else { text.to_owned() };
         // Whoever leaves the pager early closes the pipe: that is no error.
         let _ = pipe.write_all(shown.as_bytes());
     }
