@@ -2,7 +2,7 @@
 
 use super::bucket::{Bucket, Fate, Honesty};
 use super::journal;
-use super::process::{Cost, Task};
+use super::process::{Cost, Task, median};
 use super::project::Project;
 use super::rows::{Bench, ratio};
 use super::service::Service;
@@ -37,6 +37,33 @@ pub fn latency(bench: &Bench) -> Vec<Line> {
         format!("{requests} requests in {:.2} s; a 429 halves what is open, ten answers win one back", cost.wall);
     lines.push(Line::told("the same at 50 ms, a 429 for every hundredth", cost.wall / ideal, "× ideal", detail));
     lines
+}
+
+/// What the engine costs: an apply reads, checks and shows what a plan does, and then does it. Nothing is cached for either.
+pub fn creates(bench: &Bench) -> Vec<Line> {
+    let mut rounds = [const { Vec::new() }; 2];
+    for _ in 0..bench.rounds {
+        for (count, list) in [1_000, 10_000].into_iter().zip(&mut rounds) {
+            let mut project = bench.project(count);
+            let service = Service::start(&bench.letterpress, "", 10_000);
+            project.connect(&service);
+            let plan = project.task(&["plan", "--no-cache"]).run();
+            list.push((plan, project.task(&["apply", "--yes"]).run()));
+        }
+    }
+    let middle = |list: &[(Cost, Cost)], what: fn(&Cost, &Cost) -> f64| {
+        median(list.iter().map(|(plan, apply)| what(plan, apply)))
+    };
+    let [thousand, all] = rounds.each_ref().map(|list| middle(list, |_, apply| apply.cpu));
+    let plan = middle(&rounds[1], |plan, _| plan.cpu);
+    let engine = middle(&rounds[1], |plan, apply| apply.cpu - plan.cpu);
+    let wall = middle(&rounds[1], |_, apply| apply.wall);
+    let detail = format!("{all:.2} s of CPU in all, {plan:.2} s for the plan alone; {wall:.1} s by the clock");
+    let per = format!("{:.2} ms a template, {thousand:.2} ms at 1,000", all / 10.0);
+    vec![
+        Line::new("`apply` of 10,000 new to the sandbox, over their `plan`", 5.0, engine, " s of CPU", detail),
+        Line::new("a template of 10,000 against one of 1,000", 1.1, all / thousand / 10.0, "×", per),
+    ]
 }
 
 /// Applies so many new templates to a service with these faults; the cost, and the requests that it took.

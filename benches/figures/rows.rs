@@ -28,7 +28,8 @@ pub const ROWS: &[Row] = &[
     ("changed", "validate of one changed folder", changed),
     ("environments", "unchanged validate with 1,000 environments against one", environments),
     ("latency", "apply of new templates to a service that answers in 0, 50 and 200 ms, and with 429s", apply::latency),
-    ("status", "apply of 10,000 new templates; unchanged validate and plan against `git status`", status),
+    ("creates", "the CPU of apply of 1,000 and of 10,000 new templates", apply::creates),
+    ("status", "unchanged validate and plan against `git status`, after an apply of 10,000", status),
     ("plans", "plan of 10,000 changed templates in each form: memory", plans),
     ("heavy", "apply of 200 templates with 7 MB each", apply::heavy),
     (
@@ -159,18 +160,13 @@ fn environments(bench: &Bench) -> Vec<Line> {
 }
 
 fn status(bench: &Bench) -> Vec<Line> {
-    let mut small = bench.project(1_000);
-    let first = Service::start(&bench.letterpress, "", 10_000);
-    small.connect(&first);
-    let thousand = small.task(&["apply", "--yes"]).run();
     let mut project = bench.project(10_000);
     let service = Service::start(&bench.letterpress, "", 10_000);
     project.connect(&service);
-    let all = project.task(&["apply", "--yes"]).run();
+    project.task(&["apply", "--yes"]).run();
     let before = service.requests();
     let idle = project.task(&["apply", "--yes"]).run();
     let noop = service.requests() - before;
-    let per = format!("{:.2} ms a template, {:.2} ms at 1,000", all.cpu / 10.0, thousand.cpu);
     project.commit();
     project.settle();
     project.task(&["plan"]).run();
@@ -185,14 +181,6 @@ fn status(bench: &Bench) -> Vec<Line> {
     }
     let one = (median(after.into_iter().skip(1)) - plan.wall) * 1000.0;
     vec![
-        Line::new(
-            "`apply` of 10,000 new to the sandbox",
-            5.0,
-            all.cpu,
-            " s of CPU",
-            format!("{:.1} s in all", all.wall),
-        ),
-        Line::new("a template of 10,000 against one of 1,000", 1.1, all.cpu / thousand.cpu / 10.0, "×", per),
         Line::new("requests of a no-op `apply`", 1.0, noop as f64, "", format!("{:.0} ms", idle.wall * 1000.0)),
         Line::new("`validate` of an unchanged tree", 1.0, ratio(ours, git), "× `git status`", versus(ours, git)),
         Line::new("no-op `plan`", 1.0, ratio(plan, git), "× `git status`", versus(plan, git)),
