@@ -1,8 +1,9 @@
 //! What an answer means: status first, then the words (safety §6, silent.md).
 
-use std::io;
+use std::io::{self, BufReader};
 use std::time::{Duration, SystemTime};
 
+use memchr::memchr2;
 use reqwest::header::{DATE, HeaderValue, LOCATION, RETRY_AFTER};
 use reqwest::{Response, StatusCode};
 use secrecy::SecretString;
@@ -21,6 +22,12 @@ const ANSWER_BYTES: usize = 16 * 1024 * 1024;
 
 /// An answer up to this size is read as a whole; a longer one of the template call is read through.
 const WHOLE_BYTES: u64 = 256 * 1024;
+
+/// A piece of a long answer of at least this size, without a quote or a backslash, is the inside of a text: of an attachment in base64.
+const INSIDE_BYTES: usize = 4 * 1024;
+
+/// What the parser sees of such a piece: more than an id can have, so that no shortened text passes for one.
+const SHORTENED_BYTES: usize = 1024;
 
 /// Longest wait that a service may ask for.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(120);
@@ -215,7 +222,9 @@ async fn collect(mut response: Response, timeouts: Timeouts) -> Result<Vec<u8>, 
 async fn pass_through(mut response: Response, timeouts: Timeouts) -> Result<TemplateReply, String> {
     let (pieces, received) = mpsc::channel(2);
     let parser = tokio::task::spawn_blocking(move || {
-        serde_json::from_reader::<_, TemplateReply>(Received { pieces: received, piece: Vec::new(), at: 0 })
+        let received = Received { pieces: received, piece: Vec::new(), at: 0 };
+        // The parser asks for each byte.
+        serde_json::from_reader::<_, TemplateReply>(BufReader::new(received))
     });
     let read = async {
         let mut bytes = 0;
@@ -224,7 +233,7 @@ async fn pass_through(mut response: Response, timeouts: Timeouts) -> Result<Temp
             if bytes > ANSWER_BYTES {
                 return Err(format!("the answer is over {ANSWER_BYTES} bytes"));
             }
-            if pieces.send(chunk.to_vec()).await.is_err() {
+            if pieces.send(of_use(&chunk).to_vec()).await.is_err() {
                 break;
             }
         }
@@ -236,6 +245,12 @@ async fn pass_through(mut response: Response, timeouts: Timeouts) -> Result<Temp
         Ok(parsed) => parsed.map_err(|error| error.to_string()),
         Err(error) => Err(error.to_string()),
     }
+}
+
+/// What of a piece the parser has to see.
+fn of_use(piece: &[u8]) -> &[u8] {
+    let inside = piece.len() >= INSIDE_BYTES && memchr2(b'"', b'\\', piece).is_none();
+    if inside { &piece[..SHORTENED_BYTES] } else { piece }
 }
 
 fn too_slow(timeouts: Timeouts) -> String {
@@ -261,5 +276,56 @@ impl io::Read for Received {
         out[..length].copy_from_slice(&self.piece[self.at..self.at + length]);
         self.at += length;
         Ok(length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What the parser sees of an answer that comes in pieces of these sizes, over and over.
+    fn seen(answer: &str, sizes: &[usize]) -> Vec<u8> {
+        let (mut rest, mut seen) = (answer.as_bytes(), Vec::new());
+        for size in sizes.iter().cycle() {
+            let (piece, behind) = rest.split_at((*size).min(rest.len()));
+            seen.extend_from_slice(of_use(piece));
+            rest = behind;
+            if rest.is_empty() {
+                break;
+            }
+        }
+        seen
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_pieces_no_text_that_counts_is_shortened(
+            texts in prop::collection::vec(("[a-z\"\\\\{}:,é\n]{0,12}", 0_usize..3_000), 0..6),
+            id in "[a-z0-9-]{1,128}",
+            sizes in prop::collection::vec(prop_oneof![1_usize..64, 1_usize..20_000], 1..4),
+        ) {
+            let attachments: Vec<Value> =
+                texts.iter().map(|(text, times)| serde_json::json!({ "content": text.repeat(*times) })).collect();
+            let template = serde_json::json!({ "attachments": attachments, "id": id, "subject": "\",\"id\":\"other\"" });
+            let answer = serde_json::json!({ "status": "success", "template": template, "message": "é" }).to_string();
+            let reply: TemplateReply = serde_json::from_reader(&seen(&answer, &sizes)[..]).unwrap();
+            prop_assert_eq!(reply.status.as_deref(), Some("success"));
+            prop_assert_eq!(reply.message, Some(Value::from("é")));
+            prop_assert_eq!(reply.template.and_then(|template| template.id), Some(id));
+        }
+    }
+
+    #[test]
+    fn an_attachment_is_passed_over_and_an_id_of_its_length_is_refused() {
+        let long = "QUJDRA".repeat(100_000);
+        let answer = |id: &str, content: &str| {
+            format!("{{\"status\":\"success\",\"template\":{{\"content\":\"{content}\",\"id\":\"{id}\"}}}}")
+        };
+        assert!(seen(&answer("a", &long), &[16_384]).len() < 80_000);
+        let shortened = seen(&answer(&long, ""), &[16_384]);
+        let reply: TemplateReply = serde_json::from_slice(&shortened).unwrap();
+        assert!(shortened.len() < 80_000 && Id::new(reply.template.unwrap().id.unwrap()).is_err());
     }
 }
