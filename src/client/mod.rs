@@ -6,6 +6,7 @@
 mod address;
 pub mod answer;
 pub mod body;
+mod connections;
 pub mod retry;
 mod secret;
 mod send;
@@ -14,8 +15,6 @@ mod tests;
 mod window;
 
 use std::fmt;
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Once, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use secrecy::SecretString;
@@ -24,6 +23,7 @@ use serde::de::DeserializeOwned;
 
 pub use address::{BaseUrl, BaseUrlError};
 use body::{Piece, Pieces};
+use connections::Connections;
 use secret::ApiKey;
 pub use window::Window;
 
@@ -156,40 +156,14 @@ pub struct Probe {
     pub version: String,
 }
 
-/// A connection to the service.
-///
-/// Creates and updates take a fresh connection each where the service speaks HTTP/1.1 and promises nothing: on one that was idle, a request
-/// that the service never saw looks lost (safety §1.8). A service that promises to hold idle connections (`Keep-Alive: timeout=…`) is taken at
-/// its word for a small part of that time. Over HTTP/2 they share a live connection, and so do the other operations everywhere, since they may be
-/// sent again.
+/// The service, by one key.
 pub struct Client {
     base_url: BaseUrl,
     key: ApiKey,
     header: reqwest::header::HeaderValue,
     timeouts: Timeouts,
-    shared: reqwest::Client,
-    /// Made when it is first used: each client reads all trusted certificates.
-    fresh: OnceLock<reqwest::Client>,
-    /// The same.
-    warm: OnceLock<reqwest::Client>,
-    last: AtomicU8,
+    connections: Connections,
 }
-
-/// What the last answer said about its connection: the number is how it is kept in [`Client::last`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Line {
-    /// Nothing to rely on.
-    Fresh = 0,
-    /// HTTP/1.1, held open when idle for at least [`PROMISED`].
-    Warm = 1,
-    /// HTTP/2: requests share it while it lives.
-    Shared = 2,
-}
-
-/// How long a connection may have been idle for the next create or update.
-const WARM: Duration = Duration::from_millis(500);
-/// How long a service must promise to hold an idle connection: far longer than [`WARM`] and any way there.
-const PROMISED: Duration = Duration::from_secs(4);
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -207,11 +181,9 @@ impl Client {
         let Options { base_url, api_key, timeouts } = options;
         let key = ApiKey::new(api_key);
         let header = key.header().ok_or(ClientError::Key)?;
-        install_tls();
-        let shared = http(&base_url, timeouts).build().map_err(|error| ClientError::Http(send::words(error)))?;
-        let (fresh, warm) = (OnceLock::new(), OnceLock::new());
-        let last = AtomicU8::new(Line::Fresh as u8);
-        Ok(Self { base_url, key, header, timeouts, shared, fresh, warm, last })
+        let connections = Connections::new(base_url.is_loopback(), timeouts);
+        let connections = connections.map_err(|error| ClientError::Http(send::words(error)))?;
+        Ok(Self { base_url, key, header, timeouts, connections })
     }
 
     /// Where the service is.
@@ -269,7 +241,8 @@ impl Client {
     ///
     /// [`SendError`] says what may have happened.
     pub async fn probe(&self) -> Result<Probe, SendError> {
-        let response = self.post(&self.shared, path::SYSTEM_INFO, whole(&serde_json::json!({}))?, || true).await?;
+        let response =
+            self.post(self.connections.shared(), path::SYSTEM_INFO, whole(&serde_json::json!({}))?, || true).await?;
         let (date, version) = (answer::date(&response), format!("{:?}", response.version()));
         let info = answer::read(response, &self.key, self.timeouts).await?;
         Ok(Probe { info, date, version })
@@ -315,18 +288,13 @@ impl Client {
     }
 
     async fn template(&self, pieces: Pieces, gate: impl Fn() -> bool + Send + 'static) -> Result<Id, SendError> {
-        let new = || http(&self.base_url, self.timeouts);
-        let http = match self.last.load(Ordering::Relaxed) {
-            last if last == Line::Shared as u8 => &self.shared,
-            last if last == Line::Warm as u8 => made(&self.warm, || new().pool_idle_timeout(WARM))?,
-            _ => made(&self.fresh, || new().pool_max_idle_per_host(0))?,
-        };
+        let http = self.connections.for_template()?;
         let response = self.post(http, path::TEMPLATE_CREATE, pieces, gate).await?;
         answer::read_id(response, &self.key, self.timeouts).await
     }
 
     async fn call<T: DeserializeOwned>(&self, path: &str, request: &impl Serialize) -> Result<T, SendError> {
-        let response = self.post(&self.shared, path, whole(request)?, || true).await?;
+        let response = self.post(self.connections.shared(), path, whole(request)?, || true).await?;
         answer::read(response, &self.key, self.timeouts).await
     }
 
@@ -340,7 +308,7 @@ impl Client {
         let url = self.base_url.operation(path);
         let response = send::send(http, url, self.header.clone(), pieces, self.timeouts, gate).await;
         if let Ok(response) = &response {
-            self.last.store(line(response) as u8, Ordering::Relaxed);
+            self.connections.answered(response);
         }
         response.map_err(|error| self.masked(error))
     }
@@ -355,52 +323,8 @@ impl Client {
     }
 }
 
-/// What an answer says about its connection.
-fn line(response: &reqwest::Response) -> Line {
-    if response.version() == reqwest::Version::HTTP_2 {
-        return Line::Shared;
-    }
-    let promise = response.headers().get("keep-alive").and_then(|value| value.to_str().ok());
-    let mut words = promise.unwrap_or_default().split(',').filter_map(|word| word.trim().strip_prefix("timeout="));
-    let seconds = words.next().and_then(|seconds| seconds.parse().ok()).map(Duration::from_secs);
-    if seconds.is_some_and(|seconds| seconds >= PROMISED) { Line::Warm } else { Line::Fresh }
-}
-
 /// A small request in one piece.
 fn whole(request: &impl Serialize) -> Result<Pieces, SendError> {
     let text = serde_json::to_vec(request).map_err(|error| SendError::NotSent { why: error.to_string() })?;
     Ok(Pieces { bytes: text.len() as u64, list: vec![Piece::Text(text)] })
-}
-
-fn http(base_url: &BaseUrl, timeouts: Timeouts) -> reqwest::ClientBuilder {
-    let builder = reqwest::Client::builder()
-        .user_agent(concat!("letterpress/", env!("CARGO_PKG_VERSION")))
-        .redirect(reqwest::redirect::Policy::none())
-        .retry(reqwest::retry::never())
-        .referer(false)
-        .connect_timeout(timeouts.connect);
-    #[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
-    let builder = builder.tcp_user_timeout(timeouts.taken);
-    if base_url.is_loopback() { builder.no_proxy() } else { builder }
-}
-
-/// The client of a cell, made with its first use.
-fn made(
-    cell: &OnceLock<reqwest::Client>,
-    how: impl FnOnce() -> reqwest::ClientBuilder,
-) -> Result<&reqwest::Client, SendError> {
-    if let Some(client) = cell.get() {
-        return Ok(client);
-    }
-    let client = how().build().map_err(|error| SendError::NotSent { why: send::words(error) })?;
-    Ok(cell.get_or_init(|| client))
-}
-
-/// A client that is built without a TLS provider panics: there is one, installed once.
-fn install_tls() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // An error says that the embedding program has installed its own, which serves as well.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-    });
 }
