@@ -39,6 +39,17 @@ pub enum Change {
     Did(Deed),
 }
 
+impl Change {
+    /// The key of which it says all that is known from now on.
+    #[must_use]
+    pub fn key(&self) -> Option<&Key> {
+        match self {
+            Self::Set { key, .. } | Self::Unset { key } => Some(key),
+            Self::Leak { .. } | Self::Unleak { .. } | Self::Did(_) => None,
+        }
+    }
+}
+
 /// One row of `state history`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deed {

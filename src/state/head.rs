@@ -3,11 +3,13 @@
 //! The log's lines are kept as they were written, so that a commit serializes only what is new. A digest over everything before it ends the
 //! text: a torn, shortened or edited head is noticed.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{Account, Change};
-use crate::desired::Digest;
+use crate::desired::{Digest, Key};
 
 /// The format that this version writes; older ones are read.
 pub const FORMAT: u64 = 1;
@@ -84,36 +86,74 @@ pub struct BaseRef {
     pub entries: usize,
 }
 
-/// The lines of the log, as written.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// What happened since the base, a line each, as written.
+///
+/// A change of a key says all that is known of it, so that it takes the line of the one before: the log is as long as there are keys that changed. Changes
+/// of different keys can be told in any order.
+#[derive(Debug, Clone, Default)]
 pub struct Log {
-    text: String,
-    lines: usize,
+    lines: Vec<String>,
+    bytes: usize,
+    /// Where the lines of keys are, of those that were pushed and not read.
+    places: HashMap<Key, usize>,
 }
 
+/// What was read and what was pushed are equal where they say the same.
+impl PartialEq for Log {
+    fn eq(&self, other: &Self) -> bool {
+        self.lines == other.lines
+    }
+}
+
+impl Eq for Log {}
+
+/// Between two lines.
+const AND: &str = ",\n";
+
 impl Log {
-    /// Adds one line.
+    /// Takes in a change.
     pub fn push(&mut self, change: &Change) {
         // Serializing a change to memory cannot fail: all keys are text.
-        if let Ok(line) = serde_json::to_string(change) {
-            if self.lines > 0 {
-                self.text.push_str(",\n");
+        let Ok(line) = serde_json::to_string(change) else { return };
+        self.bytes += line.len();
+        let place = change.key().map(|key| match self.places.get(key) {
+            Some(place) => *place,
+            None => {
+                self.places.insert(key.clone(), self.lines.len());
+                self.lines.len()
             }
-            self.text.push_str(&line);
-            self.lines += 1;
+        });
+        match place.and_then(|place| self.lines.get_mut(place)) {
+            Some(before) => self.bytes -= std::mem::replace(before, line).len(),
+            None => self.lines.push(line),
         }
+    }
+
+    fn read(text: &str) -> Self {
+        let lines: Vec<String> =
+            if text.is_empty() { Vec::new() } else { text.split(AND).map(str::to_owned).collect() };
+        Self { bytes: lines.iter().map(String::len).sum(), lines, places: HashMap::new() }
     }
 
     /// How many lines.
     #[must_use]
     pub fn lines(&self) -> usize {
-        self.lines
+        self.lines.len()
     }
 
     /// How many bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.text.len()
+        self.bytes + AND.len() * self.lines.len()
+    }
+
+    fn write(&self, text: &mut String) {
+        for (number, line) in self.lines.iter().enumerate() {
+            if number > 0 {
+                text.push_str(AND);
+            }
+            text.push_str(line);
+        }
     }
 
     /// Reads the lines.
@@ -122,7 +162,7 @@ impl Log {
     ///
     /// When a line is no [`Change`].
     pub fn changes(&self) -> Result<Vec<Change>, serde_json::Error> {
-        serde_json::from_str(&format!("[{}]", self.text))
+        self.lines.iter().map(|line| serde_json::from_str(line)).collect()
     }
 }
 
@@ -144,11 +184,11 @@ impl Head {
     /// The bytes of the head.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let mut text = String::with_capacity(self.log.text.len() + 4096);
+        let mut text = String::with_capacity(self.log.bytes() + 4096);
         text.push_str(&serde_json::to_string(&self.meta).unwrap_or_default());
         text.truncate(text.len().saturating_sub(1));
         text.push_str(LOG);
-        text.push_str(&self.log.text);
+        self.log.write(&mut text);
         let digest = Digest::of(text.as_bytes());
         text.push_str(SEAL);
         text.push_str(&digest.to_string());
@@ -187,16 +227,17 @@ impl Head {
             return Err(damaged("it has no log"));
         };
         let meta = serde_json::from_str(&format!("{meta}}}")).map_err(|error| HeadError::Damaged(error.to_string()))?;
-        let lines = if log.is_empty() { 0 } else { log.lines().count() };
-        Ok(Self { meta, log: Log { text: log.to_owned(), lines } })
+        Ok(Self { meta, log: Log::read(log) })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
-    use crate::desired::{Id, Key};
-    use crate::state::{Entry, Record};
+    use crate::desired::Id;
+    use crate::state::{Entry, Op, Record, State};
 
     fn head() -> Head {
         let base = BaseRef { name: "base-0-x.json".to_owned(), digest: Digest::of(b"x"), entries: 0 };
@@ -249,5 +290,51 @@ mod tests {
     fn a_newer_format_is_told_apart_from_damage() {
         let newer = br#"{"format":2,"something":"else"}"#;
         assert_eq!(Head::decode(newer), Err(HeadError::TooNew(2)));
+    }
+
+    fn change() -> impl Strategy<Value = Change> {
+        let key = (0_u8..4).prop_map(|number| Key::new(format!("key-{number}")).unwrap());
+        let op = (0_u128..4).prop_map(|number| Op(Uuid::from_u128(number)));
+        let id = Id::new("7").unwrap();
+        let entry = prop_oneof![
+            op.clone().prop_map(|op| Entry::Reserving { op }),
+            any::<u8>().prop_map(move |byte| Entry::Live { id: id.clone(), digest: Digest::of(&[byte]) }),
+        ];
+        let record = entry.prop_map(|entry| Record { entry, unsettled: None, applied: None });
+        prop_oneof![
+            4 => (key.clone(), record).prop_map(|(key, record)| Change::Set { key, record }),
+            1 => key.prop_map(|key| Change::Unset { key }),
+            1 => op.clone().prop_map(|op| Change::Leak { op }),
+            1 => op.prop_map(|op| Change::Unleak { op }),
+        ]
+    }
+
+    fn with(changes: &[Change]) -> State {
+        let mut state = State::empty(Uuid::nil(), head().meta.account);
+        changes.iter().for_each(|change| state.change(change));
+        state
+    }
+
+    proptest! {
+        #[test]
+        fn a_log_says_what_happened_in_as_many_lines_as_keys(
+            changes in prop::collection::vec(change(), 0..40),
+            taken_over in 0_usize..40,
+        ) {
+            let mut head = Head { log: Log::default(), ..head() };
+            for (number, change) in changes.iter().enumerate() {
+                if number == taken_over {
+                    head = Head::decode(&head.encode()).unwrap();
+                }
+                head.log.push(change);
+            }
+            prop_assert_eq!(with(&head.log.changes().unwrap()), with(&changes));
+            prop_assert_eq!(Head::decode(&head.encode()).unwrap(), head.clone());
+            let mut text = String::new();
+            head.log.write(&mut text);
+            prop_assert!((text.len()..=text.len() + AND.len()).contains(&head.log.bytes()));
+            let others = changes.iter().filter(|change| change.key().is_none()).count();
+            prop_assert!(head.log.lines() <= 2 * 4 + others);
+        }
     }
 }
