@@ -20,6 +20,7 @@ mod bucket;
 mod corpus;
 mod hash;
 mod journal;
+mod look;
 mod process;
 mod project;
 mod rows;

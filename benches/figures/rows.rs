@@ -7,7 +7,7 @@ use super::process::{Cost, Task, median, medians};
 use super::project::Project;
 use super::service::Service;
 use super::table::Line;
-use super::{apply, hash};
+use super::{apply, hash, look};
 
 /// What every row is given.
 pub struct Bench {
@@ -81,18 +81,17 @@ fn validate(bench: &Bench) -> Vec<Line> {
     let ours = project.task(&["validate", "-q", "--no-cache"]);
     let [ours, peer] = medians(bench.rounds, [&ours, &hasher(&project)]);
     vec![
-        Line::new(
-            "`validate` of 10,000, nothing cached",
-            1.5,
+        Line::told(
+            "`validate` of 10,000, nothing cached, against hashing every file in one process",
             ratio(ours, peer),
-            "× hashing every file",
+            "×",
             versus(ours, peer),
         ),
         Line::new("memory of that", 80.0, ours.memory, " MB", "largest resident set".to_owned()),
     ]
 }
 
-/// The programs that people know: as they are called, and one process per core.
+/// The programs that people know: as they are called, and one process per core. The first is what the design measures with.
 fn peers(bench: &Bench) -> Vec<Line> {
     let project = bench.project(10_000);
     let ours = project.task(&["validate", "-q", "--no-cache"]);
@@ -111,7 +110,11 @@ fn peers(bench: &Bench) -> Vec<Line> {
         let [ours, once, spread] = medians(bench.rounds, [&ours, &once, &spread]);
         for (peer, how) in [(once, "one call with every file"), (spread, "a process per core")] {
             let work = format!("`validate` of 10,000, nothing cached, against `{name}`, {how}");
-            lines.push(Line::new(work, 1.5, ratio(ours, peer), "×", versus(ours, peer)));
+            let (ratio, detail) = (ratio(ours, peer), versus(ours, peer));
+            lines.push(match name {
+                "b3sum" => Line::new(work, 1.5, ratio, "×", detail),
+                _ => Line::told(work, ratio, "×", detail),
+            });
         }
     }
     lines
@@ -138,9 +141,17 @@ fn changed(bench: &Bench) -> Vec<Line> {
     }
     let over = |list: Vec<f64>| (median(list.into_iter().skip(1)) - start.wall) * 1000.0;
     let (whole, narrow) = (over(whole), over(narrow));
+    let (least, names) = look::at_all(&project.folder.join("templates"), bench.rounds);
+    let detail = format!("looking at the {names} names, and nothing else, takes {:.1} ms", least * 1000.0);
     vec![
-        Line::new("`validate` after one change in 10,000", 30.0, whole, " ms over start", "the whole tree".to_owned()),
-        Line::new("`validate PATH` of that file", 30.0, narrow, " ms over start", "as pre-commit does".to_owned()),
+        Line::new(
+            "`validate PATH` of one changed file",
+            30.0,
+            narrow,
+            " ms over start",
+            "as pre-commit does".to_owned(),
+        ),
+        Line::told("`validate` of all 10,000 after one change", whole, " ms over start", detail),
     ]
 }
 
