@@ -98,11 +98,16 @@ pub fn medians<const N: usize>(rounds: usize, tasks: [&Task; N]) -> [Cost; N] {
             }
         }
     }
-    costs.map(|list| Cost {
+    costs.map(|list| middle(&list))
+}
+
+/// The median of each kind of cost.
+pub fn middle(list: &[Cost]) -> Cost {
+    Cost {
         wall: median(list.iter().map(|cost| cost.wall)),
         cpu: median(list.iter().map(|cost| cost.cpu)),
         memory: median(list.iter().map(|cost| cost.memory)),
-    })
+    }
 }
 
 /// The middle one.
