@@ -1,13 +1,15 @@
 //! The database: one thread owns the connection, and whatever waits for it is committed together.
 //!
 //! No worker of the server ever blocks on the disk. A job that was handed in is executed even when nobody waits for its
-//! result any more, as a real service would.
+//! result any more, as a real service would. What was committed is moved from the log into the database by a thread of its
+//! own: where the first one did that, all requests waited for two answers of the disk now and then.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use rusqlite::Connection;
+use rusqlite::hooks::Wal;
 use tokio::sync::oneshot;
 
 use super::Error;
@@ -16,6 +18,10 @@ const SCHEMA: &str = include_str!("schema.sql");
 
 /// Jobs in one commit, at most.
 const BATCH: usize = 256;
+/// Pages by which the log grows before they are moved: 4 MB, as SQLite has it.
+const SOME: i32 = 1_000;
+/// Pages of a log that is moved before anything else is done, lest it grow for ever: 64 MB.
+const LONG: i32 = 16 * SOME;
 
 /// A job; it returns what to do once its commit is safe, or has failed.
 type Job = Box<dyn FnOnce(&Connection) -> Reply + Send>;
@@ -36,17 +42,30 @@ impl Store {
     /// Opens or makes the database; without a path it lives in memory. The thread ends when the last clone is gone.
     pub fn open(path: Option<&PathBuf>) -> Result<(Self, JoinHandle<()>), Error> {
         let failed = |source| Error::Database { path: path.cloned(), source };
-        let connection = match path {
+        let mut connection = match path {
             Some(path) => Connection::open(path),
             None => Connection::open_in_memory(),
         }
         .map_err(failed)?;
         prepare(&connection).map_err(failed)?;
+        let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
+        let mover = match path {
+            Some(path) => {
+                let (grown, growth) = sync_channel(1);
+                watch(&mut connection, grown).map_err(failed)?;
+                let other = Connection::open(path).map_err(failed)?;
+                Some(thread("sandbox-mover").spawn(move || go_along(&other, &growth)).map_err(Error::Thread)?)
+            }
+            None => None,
+        };
         let (jobs, queue) = sync_channel(1024);
-        let thread = std::thread::Builder::new()
-            .name("sandbox-store".to_owned())
-            .spawn(move || work(&connection, &queue))
-            .map_err(Error::Thread)?;
+        let work = move || {
+            work(&connection, &queue);
+            // The last connection that is closed leaves one file behind instead of three.
+            drop(connection);
+            let _ = mover.map(JoinHandle::join);
+        };
+        let thread = thread("sandbox-store").spawn(work).map_err(Error::Thread)?;
         Ok((Self { jobs }, thread))
     }
 
@@ -128,8 +147,30 @@ fn work(connection: &Connection, queue: &Receiver<Job>) {
             reply(committed);
         }
     }
-    // Leaves one file behind instead of three.
-    let _ = connection.pragma_update(None, "wal_checkpoint", "TRUNCATE");
+}
+
+/// Says whenever the log has grown.
+fn watch(connection: &mut Connection, grown: SyncSender<()>) -> rusqlite::Result<()> {
+    let mut told = 0;
+    connection.wal_hook(Some(move |wal: &mut Wal, pages| {
+        // Once all of it is moved, the log begins anew.
+        told = if pages < told { 0 } else { told };
+        if pages >= LONG {
+            // Refused where it is being done.
+            let _ = wal.checkpoint();
+        } else if pages >= told + SOME {
+            told = pages;
+            let _ = grown.try_send(());
+        }
+        Ok(())
+    }))
+}
+
+/// Moves what is committed into the database, beside those who write and read, until the connection with the hook is closed.
+fn go_along(connection: &Connection, growth: &Receiver<()>) {
+    while growth.recv().is_ok() {
+        let _ = connection.pragma_update(None, "wal_checkpoint", "PASSIVE");
+    }
 }
 
 #[cfg(test)]
@@ -187,5 +228,33 @@ mod tests {
         assert_eq!(kept, told);
         drop(store);
         thread.join().unwrap();
+    }
+
+    #[tokio::test]
+    async fn the_log_is_moved_while_the_service_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sandbox.sqlite");
+        let (store, thread) = Store::open(Some(&path)).unwrap();
+        let size = |name: &str| std::fs::metadata(folder.path().join(name)).map_or(0, |file| file.len());
+        let page = "x".repeat(4_000);
+        let began = std::time::Instant::now();
+        let mut number: u32 = 0;
+        while size("sandbox.sqlite") < 4_000_000 {
+            assert!(began.elapsed().as_secs() < 60, "nothing was moved: {number} rows");
+            let text = format!("{page}{number}");
+            let insert =
+                move |connection: &Connection| connection.execute("INSERT INTO seeds (digest) VALUES (?)", [text]);
+            store.run(insert).await.unwrap();
+            number += 1;
+        }
+        // Far less than where a commit has to wait for it.
+        let long = u64::try_from(LONG).unwrap() * 4_096;
+        assert!(size("sandbox.sqlite-wal") < long, "{}", size("sandbox.sqlite-wal"));
+        drop(store);
+        thread.join().unwrap();
+        let names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
+        assert_eq!(names, ["sandbox.sqlite"]);
+        let rows = Connection::open(&path).unwrap();
+        assert_eq!(rows.query_row("SELECT count(*) FROM seeds", [], |row| row.get::<_, u32>(0)).unwrap(), number);
     }
 }
