@@ -56,7 +56,8 @@ pub async fn answer(service: Arc<Service>, request: Request) -> Response {
     let sent = body.as_deref().unwrap_or_default();
     let fault = service.faults.pick(parts.uri.path(), sent).cloned();
     if let Some(delay) = fault.as_ref().map(|fault| fault.delay_ms).filter(|ms| *ms > 0) {
-        tokio::time::sleep(Duration::from_millis(delay)).await;
+        // The runtime's own clock counts whole milliseconds, and rounds up twice.
+        futures_timer::Delay::new(Duration::from_millis(delay)).await;
     }
     let code_type = fault.as_ref().and_then(|fault| fault.code).unwrap_or_else(|| code_type(parts.uri.path()));
     let entry = Entry::of(&parts, sent, fault.as_ref().map(Rule::name));
