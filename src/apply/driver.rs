@@ -12,8 +12,8 @@ use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::sync::watch;
 
-use self::at_hand::AtHand;
-use self::reading::{Batch, Source};
+use self::at_hand::{AtHand, Source};
+use self::reading::Readers;
 use super::engine::{Config, Effect, Engine, Input};
 use super::job::Moved;
 use super::request::{Answer, Ask};
@@ -82,12 +82,11 @@ pub async fn run(steps: &[Step], session: Session, mut config: Config, means: Me
     };
     let mut store = FuturesUnordered::new();
     let mut requests = FuturesUnordered::new();
-    let mut at_hand = AtHand::default();
+    let (readers, mut at_hand) = (Readers::new(load), AtHand::new());
     let mut tidying = FuturesUnordered::new();
     let mut seen = 0;
     let mut inputs = vec![Input::Wake];
     loop {
-        let mut batch = Batch::default();
         for effect in engine.handle(inputs.drain(..), clock.now()) {
             match effect {
                 Effect::Tell(event) => tell(&event),
@@ -97,17 +96,15 @@ pub async fn run(steps: &[Step], session: Session, mut config: Config, means: Me
                     tidying.extend(tidy.take().map(|tidy| tidy(engine.contents(), held)));
                 }
                 Effect::Store(call) => store.push(answer(&register, call)),
+                Effect::Read(key) => at_hand.expect(key, &readers),
                 Effect::Send(number, key, ask) => {
                     let gate = Arc::clone(engine.gate());
-                    let source = match at_hand.take(&key) {
-                        Some(loaded) => Source::AtHand(Box::new(loaded)),
-                        None => batch.add(key),
-                    };
-                    requests.push(send(client, number, source, ask, gate, clock));
+                    let source = at_hand.take(&key);
+                    let loaded = loaded(source, readers.clone(), key);
+                    requests.push(send(client, number, loaded, ask, gate, clock));
                 }
             }
         }
-        batch.read(&load);
         if engine.is_over() {
             break;
         }
@@ -180,18 +177,30 @@ fn put_away(rest: Option<Rest>, at_hand: &mut AtHand, sent: &dyn Fn(Loaded)) {
     }
 }
 
+/// A template that was read ahead or is read now.
+async fn loaded(source: Option<Source>, readers: Readers, key: Key) -> Result<Loaded, String> {
+    let ahead = match source {
+        Some(source) => source.loaded().await,
+        None => None,
+    };
+    match ahead {
+        Some(read) => read,
+        None => readers.read(key).await,
+    }
+}
+
 /// Sends one request.
 async fn send(
     client: &Client,
     number: usize,
-    source: Source,
+    loaded: impl Future<Output = Result<Loaded, String>>,
     ask: Ask,
     gate: Arc<Gate>,
     clock: Clock,
 ) -> (Input, Option<Rest>) {
     let open = move || gate.is_open(clock.now());
     // Loaded for a placeholder too: it carries the sender, and a template that cannot be sent needs no id.
-    let loaded = match source.loaded().await {
+    let loaded = match loaded.await {
         Ok(loaded) => loaded,
         Err(why) => return (Input::Withdrawn(number, why), None),
     };

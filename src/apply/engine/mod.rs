@@ -70,6 +70,8 @@ pub(super) enum Input {
 pub(super) enum Effect {
     /// Carry a call to the store.
     Store(Call),
+    /// Read a template, which will be sent soon.
+    Read(Key),
     /// Send a request, if the gate still is open.
     Send(usize, Key, Ask),
     /// Tidy up beside the state: every result is certain, and nothing else is left but to free it.
@@ -337,6 +339,7 @@ impl Engine {
             }
             let prepared = Prepared::stage(&mut self.ledger, &job.key, job.before.as_ref(), ask);
             self.numbers += 1;
+            self.effects.push(Effect::Read(job.key.clone()));
             self.open.insert(self.numbers, Item::new(job, prepared));
         }
     }

@@ -371,7 +371,7 @@ impl World {
         let wake = engine.wake_at();
         for effect in effects {
             match effect {
-                Effect::Tell(_) => {}
+                Effect::Tell(_) | Effect::Read(_) => {}
                 Effect::Store(call) => self.call(actor, call),
                 // Longer than a beat: the lease has to be renewed meanwhile.
                 Effect::Tidy => {
