@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::job::Job;
 use super::request::{Ask, Committed, Prepared, Sent};
 use crate::desired::Id;
-use crate::state::{Ledger, Unsettled};
+use crate::state::{Ledger, Now, Unsettled};
 
 /// Where a template is.
 #[derive(Debug)]
@@ -25,6 +25,8 @@ pub(super) enum Stage {
 pub(super) struct Item {
     pub(super) job: Job,
     pub(super) stage: Stage,
+    /// When its intent was staged, or its request was let go (monotonic).
+    since: Duration,
     /// Attempts of the present request.
     pub(super) attempts: u32,
     /// Placeholders without an answer.
@@ -38,10 +40,11 @@ pub(super) struct Item {
 }
 
 impl Item {
-    pub(super) fn new(job: Job, prepared: Prepared) -> Self {
+    pub(super) fn new(job: Job, prepared: Prepared, now: Now) -> Self {
         Self {
             job,
             stage: Stage::Intending(prepared),
+            since: now.mono,
             attempts: 0,
             creates: 0,
             reserved: None,
@@ -60,15 +63,27 @@ impl Item {
         self.lost.or_else(|| self.job.before.as_ref().and_then(|record| record.unsettled))
     }
 
-    /// Moves on if the write with the intent has landed.
-    pub(super) fn committed(&mut self, ledger: &Ledger) {
-        self.stage = match std::mem::replace(&mut self.stage, Stage::Idle) {
+    /// Its next intent was staged.
+    pub(super) fn intends(&mut self, prepared: Prepared, now: Now) {
+        (self.stage, self.since) = (Stage::Intending(prepared), now.mono);
+    }
+
+    /// Moves on if the write with the intent has landed; how long that took.
+    pub(super) fn committed(&mut self, ledger: &Ledger, now: Now) -> Option<Duration> {
+        let (stage, took) = match std::mem::replace(&mut self.stage, Stage::Idle) {
             Stage::Intending(prepared) => match prepared.committed(ledger) {
-                Ok(committed) => Stage::Ready(committed),
-                Err(prepared) => Stage::Intending(prepared),
+                Ok(committed) => (Stage::Ready(committed), Some(self.age(now))),
+                Err(prepared) => (Stage::Intending(prepared), None),
             },
-            other => other,
+            other => (other, None),
         };
+        self.stage = stage;
+        took
+    }
+
+    /// How long its intent or its request has been under way.
+    pub(super) fn age(&self, now: Now) -> Duration {
+        now.mono.saturating_sub(self.since)
     }
 
     /// From when on its request may go.
@@ -82,11 +97,11 @@ impl Item {
     }
 
     /// Lets the request go.
-    pub(super) fn send(&mut self) -> Option<Ask> {
+    pub(super) fn send(&mut self, now: Now) -> Option<Ask> {
         match std::mem::replace(&mut self.stage, Stage::Idle) {
             Stage::Ready(committed) => {
                 let (ask, sent) = committed.send();
-                self.stage = Stage::Flying(sent);
+                (self.stage, self.since) = (Stage::Flying(sent), now.mono);
                 self.attempts += 1;
                 Some(ask)
             }

@@ -4,6 +4,7 @@
 //! content as an update, which may be sent again. Before each request its intent is certain in the state's log: [`request`] makes anything
 //! else impossible to write.
 
+mod ahead;
 mod driver;
 mod engine;
 mod event;

@@ -21,6 +21,7 @@ impl Engine {
             return;
         };
         self.flying -= 1;
+        self.ahead.answered(item.age(now));
         let settled = sent.settle(answer);
         #[cfg(test)]
         let settled = if self.ledger.mutant == Some(Mutant::CreateSentAgain) { settled.forget_loss() } else { settled };
@@ -62,7 +63,7 @@ impl Engine {
         item.attempts = 0;
         let ask = Ask::Fill { id, to: item.job.to, op };
         let prepared = Prepared::stage(&mut self.ledger, &key, item.job.before.as_ref(), ask);
-        item.stage = Stage::Intending(prepared);
+        item.intends(prepared, now);
         self.open.insert(number, item);
     }
 
@@ -140,7 +141,7 @@ impl Engine {
             let after_ms = u64::try_from(after.as_millis()).unwrap_or_default();
             self.tell(Event::Again { key: key.clone(), after_ms, why });
             let ask = Ask::Placeholder { op: Op(self.entropy.uuid(now)) };
-            item.stage = Stage::Intending(Prepared::stage(&mut self.ledger, &key, None, ask));
+            item.intends(Prepared::stage(&mut self.ledger, &key, None, ask), now);
             item.not_before = now.mono + after;
             item.attempts = 1;
             self.open.insert(number, item);

@@ -10,6 +10,7 @@ mod stopping;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
+use super::ahead::Ahead;
 use super::item::Item;
 use super::job::{self, Job, Moved, Work};
 use super::policy::{self, Budget};
@@ -21,11 +22,6 @@ use crate::plan::Step;
 #[cfg(test)]
 use crate::state::mutant::Mutant;
 use crate::state::{Call, Change, Entropy, Healed, Ledger, Now, Op, Reply, Stamp};
-
-/// Open keys for each request that may be open, where writing down an intent takes as long as sending it.
-const AHEAD: usize = 3;
-/// Of so many requests that may be open one key more is, where it is written down at once.
-const LITTLE: usize = 4;
 
 /// How an apply works.
 #[derive(Debug, Clone)]
@@ -109,6 +105,7 @@ pub(super) struct Engine {
     open: BTreeMap<usize, Item>,
     numbers: usize,
     window: Window,
+    ahead: Ahead,
     flying: usize,
     budget: Budget,
     /// The store failed; the ledger goes on then.
@@ -156,6 +153,7 @@ impl Engine {
         let ids = ledger.state().records.values().filter_map(|record| record.entry.id().cloned()).collect();
         let mut engine = Self {
             window: Window::new(config.concurrency),
+            ahead: Ahead::new(),
             tidying: if config.tidies { Tidying::Wanted } else { Tidying::Done },
             config,
             ledger,
@@ -292,9 +290,9 @@ impl Engine {
         if self.over {
             return;
         }
-        self.commit_intents();
+        self.commit_intents(now);
         self.rest(now);
-        self.open_keys();
+        self.open_keys(now);
         self.send(now);
         if self.halt == Some(Halt::Quiet) {
             self.quiet(now);
@@ -305,9 +303,11 @@ impl Engine {
         }
     }
 
-    fn commit_intents(&mut self) {
+    fn commit_intents(&mut self, now: Now) {
         for item in self.open.values_mut() {
-            item.committed(&self.ledger);
+            if let Some(took) = item.committed(&self.ledger, now) {
+                self.ahead.intended(took);
+            }
         }
     }
 
@@ -319,14 +319,11 @@ impl Engine {
         }
     }
 
-    fn open_keys(&mut self) {
-        // Keys whose intents are being written down must not leave the window idle. A write to a bucket takes as long as a request.
-        let size = self.window.size();
-        let most = if self.ledger.terms().lease { size * AHEAD } else { size + size / LITTLE };
+    fn open_keys(&mut self, now: Now) {
+        let most = self.ahead.templates(self.window.size());
         while self.halt.is_none() && !self.ledger.has_ended() && self.open.len() < most {
             let Some(job) = self.queue.pop_front() else { return };
-            let now = self.stamp_now();
-            let op = Op(self.entropy.uuid(now));
+            let op = Op(self.entropy.uuid(self.stamp_now()));
             let ask = match &job.id {
                 None => Ask::Placeholder { op },
                 Some(id) => Ask::Fill { id: id.clone(), to: job.to, op },
@@ -340,7 +337,7 @@ impl Engine {
             let prepared = Prepared::stage(&mut self.ledger, &job.key, job.before.as_ref(), ask);
             self.numbers += 1;
             self.effects.push(Effect::Read(job.key.clone()));
-            self.open.insert(self.numbers, Item::new(job, prepared));
+            self.open.insert(self.numbers, Item::new(job, prepared, now));
         }
     }
 
@@ -368,7 +365,7 @@ impl Engine {
                 self.next_slot = self.next_slot.max(now.mono) + Duration::from_secs_f64(1.0 / rate);
             }
             let Some(item) = self.open.get_mut(&number) else { continue };
-            let Some(ask) = item.send() else { continue };
+            let Some(ask) = item.send(now) else { continue };
             if item.attempts == 1 {
                 self.budget.first();
             }

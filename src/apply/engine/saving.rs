@@ -97,6 +97,7 @@ impl Engine {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
     use std::time::Duration;
 
     use super::super::{Config, Input};
@@ -104,12 +105,11 @@ mod tests {
     use crate::apply::request::Answer;
     use crate::desired::{Digest, Id, Key};
     use crate::plan::{Action, Step};
-    use crate::state::{Account, Location, Run, Session, init};
+    use crate::state::{Account, Call, Location, Register, Run, Session, init};
 
-    #[tokio::test]
-    async fn an_answer_is_written_down_in_the_turn_that_takes_it_in() {
-        let folder = tempfile::tempdir().unwrap();
-        let location = Location::Folder(folder.path().join("state"));
+    /// A run on a folder with so many templates to create.
+    async fn begin(folder: &Path, templates: usize, concurrency: usize) -> (Engine, Register, Now) {
+        let location = Location::Folder(folder.join("state"));
         let account = Account { base_url: "sandbox".to_owned(), user_id: 1, project_id: None };
         let run = || Run::of_this_process("me@here");
         init(&location, account, &mut run()).await.unwrap();
@@ -117,24 +117,46 @@ mod tests {
         let Session { register, ledger, run, healed, .. } = session;
         let now = run.clock.now();
         let stamp = Stamp { at: now.wall, who: run.who.clone(), run: run.id };
-        let step =
-            |name| Step { key: Key::new(name).unwrap(), name: None, action: Action::Create { to: Digest::of(b"x") } };
-        let steps = ["a", "b", "c"].map(step);
-        let engine = Engine::new(&steps, ledger, healed, Config::new(3), stamp, run.entropy.clone(), now);
-        let mut engine = engine.map_err(|(moved, _)| moved).unwrap();
+        let step = |number| {
+            let key = Key::new(format!("template-{number}")).unwrap();
+            Step { key, name: None, action: Action::Create { to: Digest::of(b"x") } }
+        };
+        let steps: Vec<Step> = (0..templates).map(step).collect();
+        let engine = Engine::new(&steps, ledger, healed, Config::new(concurrency), stamp, run.entropy.clone(), now);
+        (engine.map_err(|(moved, _)| moved).unwrap(), register, now)
+    }
 
+    fn call(effects: Vec<Effect>) -> Option<Call> {
+        effects.into_iter().find_map(|effect| match effect {
+            Effect::Store(call) => Some(call),
+            _ => None,
+        })
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_written_down_in_the_turn_that_takes_it_in() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut engine, register, now) = begin(folder.path(), 3, 3).await;
         let mut effects = engine.handle([Input::Wake], now);
         for number in 1..=3 {
-            let call = effects.into_iter().find_map(|effect| match effect {
-                Effect::Store(call) => Some(call),
-                _ => None,
-            });
-            let reply = register.answer(call.expect("nothing is written down")).await;
+            let reply = register.answer(call(effects).expect("nothing is written down")).await;
             engine.handle([Input::Stored(reply)], now);
             // The others are under way, or have just been sent on: none of them is waited for.
             let answer = Answer::Reserved(Id::new(format!("id-{number}")).unwrap());
             effects = engine.handle([Input::Answered(number, Ok(answer))], now);
         }
         assert!(effects.iter().any(|effect| matches!(effect, Effect::Store(_))));
+    }
+
+    #[tokio::test]
+    async fn more_templates_are_open_where_intents_take_as_long_as_requests() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut engine, register, now) = begin(folder.path(), 40, 4).await;
+        let effects = engine.handle([Input::Wake], now);
+        assert_eq!(engine.open.len(), 5);
+        let reply = register.answer(call(effects).unwrap()).await;
+        let later = Now { mono: now.mono + Duration::from_millis(50), ..now };
+        engine.handle([Input::Stored(reply)], later);
+        assert_eq!(engine.open.len(), 8);
     }
 }
