@@ -135,7 +135,7 @@ pub fn entries(bench: &Bench) -> Vec<Line> {
         project.settle();
         store.judge(|_, _, _| Fate::Slow(200));
         let plan = project.task(&["plan"]).run();
-        project.change(300);
+        project.change();
         let before = store.requests();
         (plan, project.task(&["apply", "--yes"]).run(), store.requests() - before)
     });

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use super::bucket::Bucket;
 use super::corpus;
@@ -114,12 +114,13 @@ impl Project {
         self.variables.iter().fold(task, |task, (name, value)| task.with(name, value))
     }
 
-    /// Writes one body again, another one each time.
-    pub fn change(&self, round: usize) {
+    /// Writes one body again, another one each time, also in another run of the harness.
+    pub fn change(&self) {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos();
         let body = self.folder.join("templates/team-000/template-00001/body.txt");
         let text = fs::read_to_string(&body).unwrap();
         let first = text.split("\nChange ").next().unwrap().trim_end();
-        fs::write(&body, format!("{first}\n\nChange {round}\n")).unwrap();
+        fs::write(&body, format!("{first}\n\nChange {now}\n")).unwrap();
     }
 
     /// Adds a sentence to both bodies of every template, or takes it out again.

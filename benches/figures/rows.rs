@@ -133,10 +133,10 @@ fn changed(bench: &Bench) -> Vec<Line> {
     let start = project.task(&["--version"]);
     let [start] = medians(bench.rounds * 4, [&start]);
     let mut costs = [const { Vec::new() }; 3];
-    for round in 0..=bench.rounds {
+    for _ in 0..=bench.rounds {
         project.settle();
         costs[0].push(project.task(&["validate", "-q"]).run());
-        project.change(round);
+        project.change();
         costs[1].push(project.task(&["validate", "-q"]).run());
         costs[2].push(project.task(&["validate", "-q", "templates/team-000/template-00001/body.txt"]).run());
     }
@@ -187,10 +187,10 @@ fn status(bench: &Bench) -> Vec<Line> {
         medians(bench.rounds * 2, [&project.task(&["validate", "-q"]), &project.task(&["plan"]), &git]);
     // Each beside a no-op of its own: after a rest, both take longer than one of many in a row.
     let (mut rested, mut after) = (Vec::new(), Vec::new());
-    for round in 0..=bench.rounds {
+    for _ in 0..=bench.rounds {
         project.settle();
         rested.push(project.task(&["plan"]).run());
-        project.change(100 + round);
+        project.change();
         after.push(project.task(&["plan"]).run());
     }
     let [rested, after] = [rested, after].map(|list| middle(&list[1..]));
