@@ -96,6 +96,11 @@ impl Item {
         matches!(self.stage, Stage::Flying(_))
     }
 
+    /// Whether the service cannot know anything of it from this run.
+    pub(super) fn has_sent_nothing(&self) -> bool {
+        self.attempts == 0 && self.creates == 0 && self.reserved.is_none()
+    }
+
     /// Lets the request go.
     pub(super) fn send(&mut self, now: Now) -> Option<Ask> {
         match std::mem::replace(&mut self.stage, Stage::Idle) {

@@ -79,7 +79,7 @@ pub(super) enum Effect {
 /// How far a run that stops goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Halt {
-    /// No new keys; open ones are finished.
+    /// No new keys; those of which something was sent are finished.
     Drain,
     /// No new requests; answers are awaited for a while.
     Quiet,
@@ -293,10 +293,12 @@ impl Engine {
         self.commit_intents(now);
         self.rest(now);
         self.open_keys(now);
-        self.send(now);
-        if self.halt == Some(Halt::Quiet) {
-            self.quiet(now);
+        match self.halt {
+            None => {}
+            Some(Halt::Drain) => self.drain(),
+            Some(Halt::Quiet) => self.quiet(now),
         }
+        self.send(now);
         self.write(now);
         if self.ledger.has_ended() && self.flying == 0 {
             self.end();
@@ -409,5 +411,42 @@ impl Engine {
 
     fn tell(&mut self, event: Event) {
         self.effects.push(Effect::Tell(event));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::plan::Action;
+    use crate::state::{Account, Location, Register, Run, Session, init};
+
+    /// A run on a folder with so many templates to create.
+    pub(super) async fn begin(folder: &Path, templates: usize, concurrency: usize) -> (Engine, Register, Now) {
+        let location = Location::Folder(folder.join("state"));
+        let account = Account { base_url: "sandbox".to_owned(), user_id: 1, project_id: None };
+        let run = || Run::of_this_process("me@here");
+        init(&location, account, &mut run()).await.unwrap();
+        let session = Session::acquire(&location, run(), Duration::ZERO, |_| {}).await.unwrap();
+        let Session { register, ledger, run, healed, .. } = session;
+        let now = run.clock.now();
+        let stamp = Stamp { at: now.wall, who: run.who.clone(), run: run.id };
+        let step = |number| {
+            let key = Key::new(format!("template-{number}")).unwrap();
+            Step { key, name: None, action: Action::Create { to: Digest::of(b"x") } }
+        };
+        let steps: Vec<Step> = (0..templates).map(step).collect();
+        let engine = Engine::new(&steps, ledger, healed, Config::new(concurrency), stamp, run.entropy.clone(), now);
+        (engine.map_err(|(moved, _)| moved).unwrap(), register, now)
+    }
+
+    /// The call to the store among what is to be done.
+    pub(super) fn call(effects: Vec<Effect>) -> Option<Call> {
+        effects.into_iter().find_map(|effect| match effect {
+            Effect::Store(call) => Some(call),
+            _ => None,
+        })
     }
 }

@@ -34,6 +34,15 @@ impl Engine {
         }
     }
 
+    /// No new keys: one of which nothing was sent yet is put back, though it was opened ahead of its turn.
+    pub(super) fn drain(&mut self) {
+        let new: Vec<usize> =
+            self.open.iter().filter(|(_, item)| item.has_sent_nothing()).map(|(number, _)| *number).collect();
+        for item in new.iter().filter_map(|number| self.open.remove(number)).collect::<Vec<_>>() {
+            self.put_back(item);
+        }
+    }
+
     /// No new requests: what was not sent is put back at once, what was sent is awaited until the deadline.
     pub(super) fn quiet(&mut self, now: Now) {
         let deadline = *self.deadline.get_or_insert(now.mono + policy::DRAIN);
@@ -47,15 +56,19 @@ impl Engine {
             if flies {
                 self.abandon(item, now);
             } else {
-                self.withdraw(&item);
-                match item.lost {
-                    Some(_) => self.outcome.unknown.push(Failed {
-                        key: item.job.key,
-                        why: "the run stopped before it could be sent again".to_owned(),
-                    }),
-                    None => self.outcome.not_attempted.push(item.job.key),
-                }
+                self.put_back(item);
             }
+        }
+    }
+
+    fn put_back(&mut self, item: Item) {
+        self.withdraw(&item);
+        match item.lost {
+            Some(_) => self
+                .outcome
+                .unknown
+                .push(Failed { key: item.job.key, why: "the run stopped before it could be sent again".to_owned() }),
+            None => self.outcome.not_attempted.push(item.job.key),
         }
     }
 
@@ -76,5 +89,28 @@ impl Engine {
         }
         self.tell(Event::Unknown { key: item.job.key.clone(), why: why.clone() });
         self.outcome.unknown.push(Failed { key: item.job.key, why });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{begin, call};
+    use super::super::{Effect, Input};
+    use crate::client::SendError;
+
+    #[tokio::test]
+    async fn after_three_lost_creates_nothing_is_sent_of_what_was_opened_ahead() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut engine, register, now) = begin(folder.path(), 40, 4).await;
+        let effects = engine.handle([Input::Wake], now);
+        let reply = register.answer(call(effects).unwrap()).await;
+        engine.handle([Input::Stored(reply)], now);
+        assert_eq!((engine.open.len(), engine.flying), (5, 4));
+
+        let lost = |number| Input::Answered(number, Err(SendError::Unknown { why: "no answer".to_owned() }));
+        let effects = engine.handle([1, 2, 3].map(lost), now);
+        assert!(!effects.iter().any(|effect| matches!(effect, Effect::Send(..))), "{effects:?}");
+        assert!(!engine.open.contains_key(&5));
+        assert_eq!(engine.outcome.not_attempted.len(), 1);
     }
 }
