@@ -100,7 +100,7 @@ mod tests {
     use std::time::Duration;
 
     use super::super::Input;
-    use super::super::tests::{begin, call};
+    use super::super::tests::{begin, call, commit};
     use super::*;
     use crate::apply::request::Answer;
     use crate::desired::Id;
@@ -124,11 +124,8 @@ mod tests {
     async fn more_templates_are_open_where_intents_take_as_long_as_requests() {
         let folder = tempfile::tempdir().unwrap();
         let (mut engine, register, now) = begin(folder.path(), 40, 4).await;
-        let effects = engine.handle([Input::Wake], now);
-        assert_eq!(engine.open.len(), 5);
-        let reply = register.answer(call(effects).unwrap()).await;
         let later = Now { mono: now.mono + Duration::from_millis(50), ..now };
-        engine.handle([Input::Stored(reply)], later);
+        commit(&mut engine, &register, now, later).await;
         assert_eq!(engine.open.len(), 8);
     }
 }

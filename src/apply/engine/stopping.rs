@@ -94,7 +94,7 @@ impl Engine {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{begin, call};
+    use super::super::tests::{begin, commit};
     use super::super::{Effect, Input};
     use crate::client::SendError;
 
@@ -102,9 +102,7 @@ mod tests {
     async fn after_three_lost_creates_nothing_is_sent_of_what_was_opened_ahead() {
         let folder = tempfile::tempdir().unwrap();
         let (mut engine, register, now) = begin(folder.path(), 40, 4).await;
-        let effects = engine.handle([Input::Wake], now);
-        let reply = register.answer(call(effects).unwrap()).await;
-        engine.handle([Input::Stored(reply)], now);
+        commit(&mut engine, &register, now, now).await;
         assert_eq!((engine.open.len(), engine.flying), (5, 4));
 
         let lost = |number| Input::Answered(number, Err(SendError::Unknown { why: "no answer".to_owned() }));

@@ -33,3 +33,10 @@ pub(super) fn call(effects: Vec<Effect>) -> Option<Call> {
         _ => None,
     })
 }
+
+/// Carries the first commit to the store; its answer comes at another time.
+pub(super) async fn commit(engine: &mut Engine, register: &Register, now: Now, then: Now) {
+    let effects = engine.handle([Input::Wake], now);
+    let reply = register.answer(call(effects).unwrap()).await;
+    engine.handle([Input::Stored(reply)], then);
+}
