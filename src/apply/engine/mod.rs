@@ -327,7 +327,7 @@ impl Engine {
         let most = self.ahead.templates(self.window.size());
         while self.halt.is_none() && !self.ledger.has_ended() && self.open.len() < most {
             let Some(job) = self.queue.pop_front() else { return };
-            let op = Op(self.entropy.uuid(self.stamp_now()));
+            let op = Op(self.entropy.uuid(now));
             let ask = match &job.id {
                 None => Ask::Placeholder { op },
                 Some(id) => Ask::Fill { id: id.clone(), to: job.to, op },
@@ -343,11 +343,6 @@ impl Engine {
             self.effects.push(Effect::Read(job.key.clone()));
             self.open.insert(self.numbers, Item::new(job, prepared, now));
         }
-    }
-
-    /// Operation ids need only be in rough order of time.
-    fn stamp_now(&self) -> Now {
-        Now { mono: Duration::ZERO, wall: self.stamp.at }
     }
 
     fn send(&mut self, now: Now) {
